@@ -1,0 +1,3 @@
+"""Odradek: Apache Kafka in Python."""
+
+__version__ = "0.1.0"
