@@ -1,0 +1,1 @@
+"""Kafka's protocol as data: declarations, a plan per message and version, two executors, and the tables."""

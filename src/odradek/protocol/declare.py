@@ -1,0 +1,325 @@
+"""The language of the declarations in `messages/`.
+
+A struct is a class whose body names its fields in wire order, each with a function from here:
+
+    class FetchTopic(Struct):
+        topic      = string("0-12", ignorable=True)
+        topic_id   = uuid("13+", ignorable=True)
+        partitions = array(FetchPartition)
+
+The functions return a `Field` and say that they return the Python type, so that mypy and editors know what
+`request.topics[0].partitions` is. The metaclass turns the fields into slots.
+
+A slot that nobody has written reads as the field's default. So a new object costs nothing per field, a decoder writes
+only what the version carries, and an encoder knows an untouched field without comparing.
+"""
+
+from typing import Any, ClassVar, NewType, Self, TypeVar, cast, overload
+
+from odradek import native
+from odradek.protocol import codec as pure_codec
+from odradek.protocol import field as kinds
+from odradek.protocol.codec import Executor, Part, RecordsLike
+from odradek.protocol.errors import UnsupportedVersion
+from odradek.protocol.field import ARRAY, STRUCT, ZERO_UUID, Field, parse_versions
+from odradek.protocol.plan import Plan, make_plan
+from odradek.protocol.uuids import format_uuid
+
+Uuid = NewType("Uuid", bytes)
+T = TypeVar("T")
+S = TypeVar("S", bound="Struct")
+
+executor = cast(Executor, native.load("odradek.protocol._codec") or pure_codec)
+
+
+def boolean(versions: str = "", *, default: bool = False, tag: int | None = None, ignorable: bool = False) -> bool:
+    return cast(bool, Field(kinds.BOOLEAN, versions, default=default, tag=tag, ignorable=ignorable))
+
+
+def int8(versions: str = "", *, default: int = 0, tag: int | None = None, ignorable: bool = False) -> int:
+    return cast(int, Field(kinds.INT8, versions, default=default, tag=tag, ignorable=ignorable))
+
+
+def int16(versions: str = "", *, default: int = 0, tag: int | None = None, ignorable: bool = False) -> int:
+    return cast(int, Field(kinds.INT16, versions, default=default, tag=tag, ignorable=ignorable))
+
+
+def uint16(versions: str = "", *, default: int = 0, tag: int | None = None, ignorable: bool = False) -> int:
+    return cast(int, Field(kinds.UINT16, versions, default=default, tag=tag, ignorable=ignorable))
+
+
+def int32(versions: str = "", *, default: int = 0, tag: int | None = None, ignorable: bool = False) -> int:
+    return cast(int, Field(kinds.INT32, versions, default=default, tag=tag, ignorable=ignorable))
+
+
+def uint32(versions: str = "", *, default: int = 0, tag: int | None = None, ignorable: bool = False) -> int:
+    return cast(int, Field(kinds.UINT32, versions, default=default, tag=tag, ignorable=ignorable))
+
+
+def int64(versions: str = "", *, default: int = 0, tag: int | None = None, ignorable: bool = False) -> int:
+    return cast(int, Field(kinds.INT64, versions, default=default, tag=tag, ignorable=ignorable))
+
+
+def float64(versions: str = "", *, default: float = 0.0, tag: int | None = None, ignorable: bool = False) -> float:
+    return cast(float, Field(kinds.FLOAT64, versions, default=default, tag=tag, ignorable=ignorable))
+
+
+def uuid(versions: str = "", *, tag: int | None = None, ignorable: bool = False) -> Uuid:
+    return cast(Uuid, Field(kinds.UUID, versions, default=ZERO_UUID, tag=tag, ignorable=ignorable))
+
+
+def string(versions: str = "", *, default: str = "", tag: int | None = None, ignorable: bool = False) -> str:
+    return cast(str, Field(kinds.STRING, versions, default=default, tag=tag, ignorable=ignorable))
+
+
+def nullable_string(
+    versions: str = "",
+    *,
+    nullable: str = "",
+    default: str | None = None,
+    tag: int | None = None,
+    ignorable: bool = False,
+    flexible: bool = True,
+) -> str | None:
+    """A string that may be null in the versions `nullable`. `flexible=False` keeps the two-byte length everywhere."""
+    field = Field(
+        kinds.STRING,
+        versions,
+        default=default,
+        nullable=nullable,
+        tag=tag,
+        ignorable=ignorable,
+        flexible=flexible,
+    )
+    return cast("str | None", field)
+
+
+def bytes_(versions: str = "", *, tag: int | None = None, ignorable: bool = False) -> bytes:
+    return cast(bytes, Field(kinds.BYTES, versions, default=b"", tag=tag, ignorable=ignorable))
+
+
+def nullable_bytes(
+    versions: str = "",
+    *,
+    nullable: str = "",
+    default: bytes | None = None,
+    tag: int | None = None,
+    ignorable: bool = False,
+) -> bytes | None:
+    field = Field(kinds.BYTES, versions, default=default, nullable=nullable, tag=tag, ignorable=ignorable)
+    return cast("bytes | None", field)
+
+
+def records_(versions: str = "", *, nullable: str = "none", ignorable: bool = False) -> RecordsLike | None:
+    """Record data: a view into the frame when decoded; a buffer or a range of a file when encoded. Never copied."""
+    return cast("RecordsLike | None", Field(kinds.RECORDS, versions, nullable=nullable, ignorable=ignorable))
+
+
+def struct(item: type[S], versions: str = "", *, tag: int | None = None, ignorable: bool = False) -> S:
+    return cast(S, Field(STRUCT, versions, default=item, tag=tag, ignorable=ignorable, item=item))
+
+
+def nullable_struct(
+    item: type[S],
+    versions: str = "",
+    *,
+    nullable: str = "",
+    default: type[S] | None = None,
+    tag: int | None = None,
+    ignorable: bool = False,
+) -> S | None:
+    field = Field(STRUCT, versions, default=default, nullable=nullable, tag=tag, ignorable=ignorable, item=item)
+    return cast("S | None", field)
+
+
+@overload
+def array(item: type[S], versions: str = "", *, tag: int | None = None, ignorable: bool = False) -> list[S]: ...
+@overload
+def array(item: T, versions: str = "", *, tag: int | None = None, ignorable: bool = False) -> list[T]: ...
+def array(item: Any, versions: str = "", *, tag: int | None = None, ignorable: bool = False) -> Any:
+    """An array of structs, `array(FetchTopic)`, or of values, `array(int32())`."""
+    return Field(ARRAY, versions, default=[], tag=tag, ignorable=ignorable, item=_element(item))
+
+
+@overload
+def nullable_array(
+    item: type[S],
+    versions: str = "",
+    *,
+    nullable: str = "",
+    default: list[Any] | None = None,
+    tag: int | None = None,
+    ignorable: bool = False,
+) -> list[S] | None: ...
+@overload
+def nullable_array(
+    item: T,
+    versions: str = "",
+    *,
+    nullable: str = "",
+    default: list[Any] | None = None,
+    tag: int | None = None,
+    ignorable: bool = False,
+) -> list[T] | None: ...
+def nullable_array(
+    item: Any,
+    versions: str = "",
+    *,
+    nullable: str = "",
+    default: list[Any] | None = None,
+    tag: int | None = None,
+    ignorable: bool = False,
+) -> Any:
+    element = _element(item)
+    return Field(ARRAY, versions, default=default, nullable=nullable, tag=tag, ignorable=ignorable, item=element)
+
+
+def _element(item: Any) -> Field:
+    return item if isinstance(item, Field) else Field(STRUCT, "", default=item, item=item)
+
+
+class StructType(type):
+    """Collects the fields of the class body and makes them slots."""
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any) -> "StructType":
+        fields: list[Field] = []
+        for field_name, value in body.items():
+            if type(value) is Field:
+                value.name = field_name
+                fields.append(value)
+        for field in fields:
+            del body[field.name]
+        body.setdefault("__slots__", tuple(field.name for field in fields))
+        body["fields"] = tuple(fields)
+        return super().__new__(mcs, name, bases, body, **options)
+
+
+class Struct(metaclass=StructType):
+    """A struct of the protocol: one object for all versions, ordinary Python values in slots."""
+
+    __slots__ = ("unknown_tags",)
+    fields: ClassVar[tuple[Field, ...]]
+    plans: ClassVar[dict[tuple[int, bool], Plan]]
+    by_name: ClassVar[dict[str, Field]]
+    unknown_tags: tuple[tuple[int, bytes], ...]  # tag and bytes, as they came: written back by encode
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.plans = {}
+        cls.by_name = {field.name: field for field in cls.fields}
+
+    def __init__(self, **values: Any) -> None:
+        for name, value in values.items():
+            try:
+                setattr(self, name, value)
+            except AttributeError:
+                raise TypeError(f"{type(self).__name__} has no field {name!r}") from None
+
+    def __getattr__(self, name: str) -> Any:
+        field = type(self).by_name.get(name)
+        if field is None:
+            if name == "unknown_tags":
+                return ()
+            raise AttributeError(f"{type(self).__name__} has no field {name!r}")
+        value = field.fresh_default()
+        if isinstance(value, (list, Struct)):
+            setattr(self, name, value)  # the caller may change it in place
+        return value
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return (
+            all(getattr(self, field.name) == getattr(other, field.name) for field in self.fields)
+            and self.unknown_tags == other.unknown_tags
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = [f"{field.name}={_show(field, value)}" for field, value in self._non_defaults()]
+        if self.unknown_tags:
+            shown.append(f"unknown_tags={self.unknown_tags!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _non_defaults(self) -> list[tuple[Field, Any]]:
+        values = [(field, getattr(self, field.name)) for field in self.fields]
+        return [(field, value) for field, value in values if value != field.fresh_default()]
+
+
+def _show(field: Field, value: Any) -> str:
+    if field.kind == kinds.UUID:
+        return format_uuid(value)
+    if field.kind == ARRAY and field.item.kind == kinds.UUID and value is not None:
+        return f"[{', '.join(format_uuid(item) for item in value)}]"
+    if field.kind == kinds.RECORDS and value is not None:
+        return f"<{pure_codec.records_size(value)} bytes>"
+    return repr(value)
+
+
+class Message(Struct):
+    """A struct that stands by itself on the wire or in a log, in the versions that it names."""
+
+    versions: ClassVar[range]
+    version_plans: ClassVar[dict[int, Plan]]
+    flexible_versions: ClassVar[tuple[int, int]]
+    api_key: ClassVar[int | None] = None  # of an internal record: its type id
+
+    def __init_subclass__(cls, *, versions: str = "0", flexible: str = "none", key: int | None = None) -> None:
+        super().__init_subclass__()
+        low, high = parse_versions(versions)
+        cls.versions = range(low, high + 1)
+        cls.version_plans = {}
+        cls.flexible_versions = parse_versions(flexible)
+        cls.api_key = key
+
+    @classmethod
+    def is_flexible(cls, version: int) -> bool:
+        low, high = cls.flexible_versions
+        return low <= version <= high
+
+    @classmethod
+    def plan(cls, version: int) -> Plan:
+        """The plan of a version, made on first use."""
+        plan = cls.version_plans.get(version)
+        if plan is None:
+            if version not in cls.versions:
+                served = f"{cls.versions[0]}-{cls.versions[-1]}"
+                raise UnsupportedVersion(f"{cls.__name__} has versions {served}, not {version}")
+            plan = cls.version_plans[version] = make_plan(cls, version, cls.is_flexible(version))
+        return plan
+
+    @classmethod
+    def decode(cls, data: Any, version: int, at: int = 0) -> Self:
+        """The message that stands in `data` from byte `at` on; what follows it is ignored, as Kafka does."""
+        message, _ = executor.decode(cls.plan(version), data, at)
+        return cast(Self, message)
+
+    @classmethod
+    def decode_prefix(cls, data: Any, version: int, at: int = 0) -> tuple[Self, int]:
+        """The message, and the position behind it."""
+        return cast("tuple[Self, int]", executor.decode(cls.plan(version), data, at))
+
+    def encode(self, version: int) -> list[Part]:
+        """The parts to send in order: bytes, and between them the records as they were handed in."""
+        return executor.encode(self.plan(version), self)
+
+    def to_bytes(self, version: int) -> bytes:
+        """The encoding as one piece: for internal records, tests and tools, where nothing is sent from a file."""
+        return b"".join(cast("list[bytes]", self.encode(version)))
+
+
+class Header(Message):
+    """Stands before a request or response."""
+
+
+class Request(Message):
+    """What a client or a broker asks."""
+
+
+class Response(Message):
+    """What is answered."""
+
+
+class Data(Message):
+    """A message that is not sent by itself: an internal record, or bytes inside a field of another message."""

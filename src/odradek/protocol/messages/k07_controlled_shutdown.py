@@ -1,0 +1,18 @@
+"""ControlledShutdown, API key 7."""
+
+from odradek.protocol.declare import Request, Response, Struct, array, int16, int32, int64, string
+
+
+class ControlledShutdownRequest(Request, key=7, versions="0-3", flexible="3+"):
+    broker_id    = int32()
+    broker_epoch = int64("2+", default=-1, ignorable=True)
+
+
+class RemainingPartition(Struct):
+    topic_name      = string()
+    partition_index = int32()
+
+
+class ControlledShutdownResponse(Response, key=7, versions="0-3", flexible="3+"):
+    error_code           = int16()
+    remaining_partitions = array(RemainingPartition)

@@ -1,0 +1,27 @@
+"""LeaveGroup, API key 13."""
+
+from odradek.protocol.declare import Request, Response, Struct, array, int16, int32, nullable_string, string
+
+
+class MemberIdentity(Struct):
+    member_id         = string()
+    group_instance_id = nullable_string()
+    reason            = nullable_string("5+", ignorable=True)
+
+
+class LeaveGroupRequest(Request, key=13, versions="0-5", flexible="4+"):
+    group_id  = string()
+    member_id = string("0-2")
+    members   = array(MemberIdentity, "3+")
+
+
+class MemberResponse(Struct):
+    member_id         = string()
+    group_instance_id = nullable_string(default="")
+    error_code        = int16()
+
+
+class LeaveGroupResponse(Response, key=13, versions="0-5", flexible="4+"):
+    throttle_time_ms = int32("1+", ignorable=True)
+    error_code       = int16()
+    members          = array(MemberResponse, "3+")

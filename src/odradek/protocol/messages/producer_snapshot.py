@@ -1,0 +1,19 @@
+"""The producer state of a partition at one offset, the file OFFSET.snapshot."""
+
+from odradek.protocol.declare import Data, Struct, array, int16, int32, int64, uint32
+
+
+class ProducerEntry(Struct):
+    producer_id              = int64()
+    epoch                    = int16()
+    last_sequence            = int32()
+    last_offset              = int64()
+    offset_delta             = int32()
+    timestamp                = int64()
+    coordinator_epoch        = int32()
+    current_txn_first_offset = int64()
+
+
+class ProducerSnapshot(Data, versions="1"):
+    crc              = uint32()
+    producer_entries = array(ProducerEntry)
