@@ -12,7 +12,7 @@ from cpython.list cimport PyList_New
 from cpython.long cimport PyLong_FromLong, PyLong_FromLongLong, PyLong_FromUnsignedLong
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.object cimport Py_EQ, PyObject, PyTypeObject, PyObject_RichCompareBool
-from cpython.ref cimport Py_DECREF, Py_INCREF
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memmove
 
@@ -184,7 +184,7 @@ cdef class CompiledPlan:
         self.slots = <Py_ssize_t*>self.block(self.slot_count, sizeof(Py_ssize_t))
         for index, field in enumerate(plan.cls.fields):
             self.slots[index] = self.slot(field.name)
-        self.refused = [(self.slot(field.name), field.fresh_default(), field.name) for field in plan.refused]
+        self.refused = [(self.slot(field.name), field.fresh_default(), field.name) for _, field in plan.refused]
         self.op_count = len(plan.steps)
         self.ops = <Op*>self.block(self.op_count, sizeof(Op))
         self.tagged_count = len(plan.tagged)
@@ -212,7 +212,7 @@ cdef class CompiledPlan:
             op.plan = self.keep(compiled(step.plan))
         if op.kind == ARRAY:
             op.lazy_empty = step.default is not None
-            op.cost = plans.item_cost(step)
+            op.cost = step.item_cost
             op.width = step.item.size_min
             op.item = <Op*>self.block(1, sizeof(Op))
             self.fill_op(op.item, step.item, False)
@@ -249,6 +249,7 @@ cdef struct Reader:
     Py_ssize_t end
     long long budget
     PyObject* source
+    PyObject* view          # of the source, once records have been met; owned
 
 
 def decode(plan, data, Py_ssize_t at=0):
@@ -259,6 +260,7 @@ def decode(plan, data, Py_ssize_t at=0):
     existing = plan.compiled
     program = compiled(plan) if existing is None else <CompiledPlan>existing
     PyObject_GetBuffer(data, &buffer, PyBUF_SIMPLE)
+    reader.view = NULL
     try:
         reader.data = <const unsigned char*>buffer.buf
         reader.position = at
@@ -268,6 +270,7 @@ def decode(plan, data, Py_ssize_t at=0):
         message = read_struct(&reader, program)
         return message, reader.position
     finally:
+        Py_XDECREF(reader.view)
         PyBuffer_Release(&buffer)
 
 
@@ -353,15 +356,20 @@ cdef int read_field(Reader* reader, Op* op, PyObject* message) except -1:
             value = PyBytes_FromStringAndSize(<const char*>reader.data + start, length)
         else:
             start = take(reader, op, length)
-            value = PySequence_GetSlice(view_of(<object>reader.source), start, start + length)
+            value = PySequence_GetSlice(view_of(reader), start, start + length)
     Py_INCREF(value)
     slot_put(message, op.slot, <PyObject*>value)
     return 0
 
 
-cdef object view_of(object source):
-    view = source if type(source) is memoryview else memoryview(source)
-    return view if view.format == "B" and view.ndim == 1 else view.cast("B")
+cdef object view_of(Reader* reader):
+    if reader.view == NULL:
+        view = memoryview(<object>reader.source)
+        if view.format != "B" or view.ndim != 1:
+            view = view.cast("B")
+        Py_INCREF(view)
+        reader.view = <PyObject*>view
+    return <object>reader.view
 
 
 cdef object read_string(Reader* reader, Op* op):

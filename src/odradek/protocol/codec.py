@@ -8,10 +8,11 @@ from collections.abc import Callable
 from itertools import pairwise
 from struct import Struct as Packer
 from struct import error as StructError  # noqa: N812 - the name says what it is here
+from struct import pack
 from typing import Any, Protocol
 
 from odradek.protocol.errors import EncodeError, PeerProtocolError
-from odradek.protocol.field import ARRAY, BYTES, KIND_NAMES, RECORDS, STRING, STRUCT, UUID, Field
+from odradek.protocol.field import ARRAY, BYTES, FORMATS, KIND_NAMES, RECORDS, STRING, STRUCT, UUID
 from odradek.protocol.plan import (
     DECODED_BYTES_BASE,
     DECODED_BYTES_PER_BYTE,
@@ -21,7 +22,6 @@ from odradek.protocol.plan import (
     TAGS_COST_BYTES,
     Plan,
     Step,
-    item_cost,
 )
 
 
@@ -60,6 +60,8 @@ _INT32 = Packer(">i")
 
 
 class _Decoder:
+    """The reading side. Its methods are the interpreter's inner loop: a one-byte varint is read in place, twice."""
+
     __slots__ = ("budget", "end", "position", "view")
 
     def __init__(self, view: memoryview, at: int) -> None:
@@ -71,84 +73,99 @@ class _Decoder:
     def struct(self, plan: Plan) -> Any:
         message = plan.new(plan.cls)
         for step in plan.steps:
-            if step.kind == FIXED:
+            kind = step.kind
+            if kind == FIXED:
                 packer = step.packer
                 position = self.position
                 if self.end - position < packer.size:
                     raise self.truncated(step, packer.size)
                 self.position = position + packer.size
-                for name, value in zip(step.names, packer.unpack_from(self.view, position), strict=True):
+                for name, value in zip(step.names, packer.unpack_from(self.view, position)):  # noqa: B905
                     setattr(message, name, value)
+            elif kind == ARRAY:
+                self.array(step, message)
             else:
-                _READ[step.kind](self, step, message)
+                setattr(message, step.name, _READ[kind](self, step))
         if plan.flexible:
-            self.tags(plan, message)
+            position = self.position
+            if position < self.end and self.view[position] == 0:
+                self.position = position + 1
+            else:
+                self.tags(plan, message)
         return message
 
-    def string(self, step: Step, message: Any) -> None:
-        setattr(message, step.name, self.string_value(step))
-
-    def string_value(self, step: Step) -> str | None:
+    def string(self, step: Step) -> str | None:
         length = self.length(step, _INT16)
         if length < 0:
             return None
         if length > STRING_BYTES_MAX:
             raise self.error(f"{step.name} is a string of {length} bytes, at most {STRING_BYTES_MAX} are allowed")
-        start = self.take(step, length)
-        return str(self.view[start : start + length], "utf-8", "replace")
+        start = self.position
+        if length > self.end - start:
+            raise self.lacking(step, length)
+        self.position = end = start + length
+        return str(self.view[start:end], "utf-8", "replace")
 
-    def bytes_(self, step: Step, message: Any) -> None:
+    def bytes_(self, step: Step) -> bytes | None:
+        view = self.records(step)
+        return None if view is None else bytes(view)
+
+    def records(self, step: Step) -> memoryview | None:
         length = self.length(step, _INT32)
         if length < 0:
-            setattr(message, step.name, None)
-            return
-        start = self.take(step, length)
-        setattr(message, step.name, bytes(self.view[start : start + length]))
+            return None
+        start = self.position
+        if length > self.end - start:
+            raise self.lacking(step, length)
+        self.position = end = start + length
+        return self.view[start:end]
 
-    def records(self, step: Step, message: Any) -> None:
-        length = self.length(step, _INT32)
-        if length < 0:
-            setattr(message, step.name, None)
-            return
-        start = self.take(step, length)
-        setattr(message, step.name, self.view[start : start + length])
-
-    def nested(self, step: Step, message: Any) -> None:
+    def nested(self, step: Step) -> Any:
         assert step.plan is not None
         if step.nullable:
-            start = self.take(step, 1)
+            position = self.position
+            if position >= self.end:
+                raise self.lacking(step, 1)
+            self.position = position + 1
             # A present struct has a 1 before it. Kafka writes null as -1, but as 0 where the struct is a tagged field.
-            marker = self.view[start]
+            marker = self.view[position]
             if marker > 127 or (step.tag is not None and marker == 0):
-                setattr(message, step.name, None)
-                return
-        setattr(message, step.name, self.struct(step.plan))
+                return None
+        return self.struct(step.plan)
 
     def array(self, step: Step, message: Any) -> None:
+        position = self.position
+        if step.compact and position < self.end and 0 < (byte := self.view[position]) < 0x80:
+            self.position = position + 1
+            count = byte - 1
+        else:
+            count = self.length(step, _INT32)
+        if count <= 0:
+            if count < 0:
+                setattr(message, step.name, None)
+            elif step.default is None:  # otherwise an unwritten slot reads as an empty list
+                setattr(message, step.name, [])
+            return
         item = step.item
         assert item is not None
-        count = self.length(step, _INT32)
-        if count < 0:
-            setattr(message, step.name, None)
-            return
-        if count == 0 and step.default is not None:
-            return  # an unwritten slot reads as an empty list
-        remains = self.end - self.position
-        if count > remains // item.size_min:
-            raise self.error(f"{step.name} claims {count} elements, {remains} bytes remain")
-        self.charge(step, count * item_cost(step))
+        if count > (self.end - self.position) // item.size_min:
+            raise self.error(f"{step.name} claims {count} elements, {self.end - self.position} bytes remain")
+        self.budget -= count * step.item_cost
+        if self.budget < 0:
+            raise self.error(f"{step.name} would occupy more memory than an honest message of this size")
         setattr(message, step.name, self.elements(item, count))
 
     def elements(self, item: Step, count: int) -> list[Any]:
         if item.plan is not None:
-            plan = item.plan
-            return [self.struct(plan) for _ in range(count)]
+            plan, read = item.plan, self.struct
+            return [read(plan) for _ in range(count)]
         if item.kind == FIXED:
-            packer = item.packer
             start = self.position
-            self.position = start + count * packer.size
-            return [value for (value,) in packer.iter_unpack(self.view[start : self.position])]
-        return [self.string_value(item) for _ in range(count)]
+            self.position = start + count * item.packer.size
+            if count < len(item.short):
+                return list(item.short[count].unpack_from(self.view, start))
+            return [value for (value,) in item.packer.iter_unpack(self.view[start : self.position])]
+        return [self.string(item) for _ in range(count)]
 
     def tags(self, plan: Plan, message: Any) -> None:
         count = self.varint(plan.name)
@@ -187,30 +204,37 @@ class _Decoder:
         return True
 
     def tagged_value(self, step: Step, message: Any) -> None:
-        if step.kind != FIXED:
-            _READ[step.kind](self, step, message)
-            return
-        packer = step.packer
-        if self.end - self.position < packer.size:
-            raise self.truncated(step, packer.size)
-        (value,) = packer.unpack_from(self.view, self.position)
-        self.position += packer.size
-        setattr(message, step.name, value)
+        if step.kind == ARRAY:
+            self.array(step, message)
+        elif step.kind != FIXED:
+            setattr(message, step.name, _READ[step.kind](self, step))
+        elif self.end - self.position < step.packer.size:
+            raise self.truncated(step, step.packer.size)
+        else:
+            (value,) = step.packer.unpack_from(self.view, self.position)
+            self.position += step.packer.size
+            setattr(message, step.name, value)
 
     def length(self, step: Step, plain: Packer) -> int:
         """A length or count, -1 for null where null is allowed."""
+        position = self.position
+        length: int
         if step.compact:
-            length = self.varint(step.name) - 1
+            if position < self.end and (byte := self.view[position]) < 0x80:
+                self.position = position + 1
+                length = byte - 1
+            else:
+                length = self.varint(step.name) - 1
         else:
-            if self.end - self.position < plain.size:
+            if self.end - position < plain.size:
                 raise self.truncated(step, plain.size)
-            (length,) = plain.unpack_from(self.view, self.position)
-            self.position += plain.size
+            (length,) = plain.unpack_from(self.view, position)
+            self.position = position + plain.size
         if length < 0:
             if not step.nullable:
                 raise self.error(f"{step.name} is null, which this version does not allow")
             return -1
-        return int(length)
+        return length
 
     def varint(self, name: str) -> int:
         value = shift = 0
@@ -231,18 +255,8 @@ class _Decoder:
         self.position = position
         return value
 
-    def take(self, step: Step, size: int) -> int:
-        """Steps over `size` bytes that are there, and returns where they start."""
-        start = self.position
-        if size > self.end - start:
-            raise self.error(f"{step.name} claims {size} bytes, {self.end - start} remain")
-        self.position = start + size
-        return start
-
-    def charge(self, step: Step, cost_bytes: int) -> None:
-        self.budget -= cost_bytes
-        if self.budget < 0:
-            raise self.error(f"{step.name} would occupy more memory than an honest message of this size")
+    def lacking(self, step: Step, size: int) -> PeerProtocolError:
+        return self.error(f"{step.name} claims {size} bytes, {self.end - self.position} remain")
 
     def truncated(self, step: Step, size: int) -> PeerProtocolError:
         return self.error(f"{step.name} needs {size} bytes, {max(0, self.end - self.position)} remain")
@@ -251,12 +265,11 @@ class _Decoder:
         return PeerProtocolError(reason, self.position)
 
 
-_READ: dict[int, Callable[[_Decoder, Step, Any], None]] = {
+_READ: dict[int, Callable[[_Decoder, Step], Any]] = {
     STRING: _Decoder.string,
     BYTES: _Decoder.bytes_,
     RECORDS: _Decoder.records,
     STRUCT: _Decoder.nested,
-    ARRAY: _Decoder.array,
 }
 
 
@@ -282,22 +295,22 @@ class _Encoder:
     def struct(self, plan: Plan, message: Any) -> None:
         if type(message) is not plan.cls:
             raise EncodeError(f"{type(message).__name__} where {plan.name} is expected")
-        for field in plan.refused:
-            if getattr(message, field.name) != field.fresh_default():
-                raise _refused(plan, field)
+        if plan.refused:
+            _check_refused(plan, message)
         for step in plan.steps:
-            if step.kind == FIXED:
-                self.fixed(plan, step, message)
+            kind = step.kind
+            if kind == FIXED:
+                values = step.get(message)
+                self.pack(plan, step, values if len(step.names) > 1 else (values,))
             else:
-                _WRITE[step.kind](self, plan, step, getattr(message, step.name))
+                _WRITE[kind](self, plan, step, step.get(message))
         if plan.flexible:
-            self.tags(plan, message)
+            if plan.tagged or message.unknown_tags:
+                self.tags(plan, message)
+            else:
+                self.out.append(0)
 
-    def fixed(self, plan: Plan, step: Step, message: Any) -> None:
-        values = [getattr(message, name) for name in step.names]
-        self.pack(plan, step, values)
-
-    def pack(self, plan: Plan, step: Step, values: list[Any]) -> None:
+    def pack(self, plan: Plan, step: Step, values: tuple[Any, ...]) -> None:
         for index in step.uuids:
             check_uuid(plan.name, step.names[index], values[index])
         try:
@@ -364,16 +377,33 @@ class _Encoder:
             for element in value:
                 self.struct(item.plan, element)
         elif item.kind == FIXED:
-            for element in value:
-                self.pack(plan, item, [element])
+            self.pack_all(plan, item, value)
         else:
             for element in value:
                 self.string(plan, item, element)
 
+    def pack_all(self, plan: Plan, item: Step, values: list[Any] | tuple[Any, ...]) -> None:
+        if item.uuids:
+            for value in values:
+                check_uuid(plan.name, item.name, value)
+            self.out += b"".join(values)
+            return
+        try:
+            if len(values) < len(item.short):
+                self.out += item.short[len(values)].pack(*values)
+            else:
+                self.out += pack(f">{len(values)}{FORMATS[item.kinds[0]]}", *values)
+        except (StructError, TypeError, OverflowError):
+            for value in values:
+                self.pack(plan, item, (value,))  # says which one it is
+
     def tags(self, plan: Plan, message: Any) -> None:
         present: list[tuple[int, Step | None, Any]] = []
         for step in plan.tagged:
-            value = getattr(message, step.name)
+            try:
+                value = step.stored(message)
+            except AttributeError:  # an unwritten slot is the default
+                continue
             if value != (step.default[0] if step.kind == FIXED else step.default):
                 present.append((step.tag or 0, step, value))
         if message.unknown_tags:
@@ -392,7 +422,7 @@ class _Encoder:
             return
         outer, self.out = self.out, bytearray()
         if step.kind == FIXED:
-            self.pack(plan, step, [value])
+            self.pack(plan, step, (value,))
         else:
             _WRITE[step.kind](self, plan, step, value)
         inner, self.out = self.out, outer
@@ -413,6 +443,9 @@ class _Encoder:
             self.out += plain.pack(length)
 
     def varint(self, value: int) -> None:
+        if value < 0x80:
+            self.out.append(value)
+            return
         while value > 0x7F:
             self.out.append(value & 0x7F | 0x80)
             value >>= 7
@@ -451,24 +484,26 @@ def _null(plan: Plan, step: Step) -> EncodeError:
     return EncodeError(f"{plan.name}.{step.name} is null, which version {plan.version} does not allow")
 
 
-def _refused(plan: Plan, field: Field) -> EncodeError:
-    return EncodeError(f"{plan.name}.{field.name} is set, but version {plan.version} does not carry it")
+def _check_refused(plan: Plan, message: Any) -> None:
+    for stored, field in plan.refused:
+        try:
+            value = stored(message)
+        except AttributeError:
+            continue
+        if value != field.fresh_default():
+            raise EncodeError(f"{plan.name}.{field.name} is set, but version {plan.version} does not carry it")
 
 
-def _misfit(plan: Plan, step: Step, values: list[Any]) -> EncodeError:
+def _misfit(plan: Plan, step: Step, values: tuple[Any, ...]) -> EncodeError:
     """Which of the values was it? Asked only after a failure."""
     for name, kind, value in zip(step.names, step.kinds, values, strict=True):
         if kind == UUID:
             continue
         try:
-            Packer(step.packer.format[0] + _format(kind)).pack(value)
+            pack(f">{FORMATS[kind]}", value)
         except (StructError, TypeError, OverflowError):
             return EncodeError(f"{plan.name}.{name} is {value!r}, which does not fit {KIND_NAMES[kind]}")
     raise AssertionError("every value fits by itself")
-
-
-def _format(kind: int) -> str:
-    return "?bhHiIqd"[kind]
 
 
 def _check_tags(plan: Plan, present: list[tuple[int, Step | None, Any]]) -> None:

@@ -201,12 +201,17 @@ class Struct(metaclass=StructType):
     fields: ClassVar[tuple[Field, ...]]
     plans: ClassVar[dict[tuple[int, bool], Plan]]
     by_name: ClassVar[dict[str, Field]]
+    constants: ClassVar[dict[str, Any]]  # defaults that need no copy
     unknown_tags: tuple[tuple[int, bytes], ...]  # tag and bytes, as they came: written back by encode
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.plans = {}
         cls.by_name = {field.name: field for field in cls.fields}
+        cls.constants = {
+            field.name: field.default for field in cls.fields if not isinstance(field.default, (list, type))
+        }
+        cls.constants["unknown_tags"] = ()
 
     def __init__(self, **values: Any) -> None:
         for name, value in values.items():
@@ -216,14 +221,15 @@ class Struct(metaclass=StructType):
                 raise TypeError(f"{type(self).__name__} has no field {name!r}") from None
 
     def __getattr__(self, name: str) -> Any:
-        field = type(self).by_name.get(name)
+        """An unwritten slot reads as its default; one that the caller may change in place is kept."""
+        try:
+            return self.constants[name]
+        except KeyError:
+            field = self.by_name.get(name)
         if field is None:
-            if name == "unknown_tags":
-                return ()
             raise AttributeError(f"{type(self).__name__} has no field {name!r}")
         value = field.fresh_default()
-        if isinstance(value, (list, Struct)):
-            setattr(self, name, value)  # the caller may change it in place
+        setattr(self, name, value)
         return value
 
     def __eq__(self, other: object) -> bool:

@@ -6,8 +6,8 @@ renamed field or message is compared under its new name.
 
 # (message, version) -> the releases that wrote another layout, and why it is safe to take 4.3's.
 LAYOUTS: dict[tuple[str, int], tuple[tuple[str, ...], str]] = {
-    ("ReadShareGroupStateSummaryResponse", 0): (("3.9",), "early access in 3.9; the leader epoch came before 4.0"),
-    ("ShareGroupMetadataValue", 0): (("3.9",), "early access in 3.9; the assignment hash came before 4.0"),
+    ("ReadShareGroupStateSummaryResponse", 0): (("3.9",), "early access in 3.9; the leader epoch came later"),
+    ("ShareGroupMetadataValue", 0): (("3.9",), "early access in 3.9; the metadata hash came later"),
     ("UserScramCredentialRecord", 0): (("3.3",), "3.3 declares it and never writes it: SCRAM came to KRaft in 3.5"),
     ("DelegationTokenRecord", 0): (("3.3",), "3.3 declares it and never writes it: tokens came to KRaft in 3.6"),
     ("RemoteLogSegmentMetadataRecord", 0): (("3.3",), "tiered storage was unfinished before 3.6"),

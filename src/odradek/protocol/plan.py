@@ -4,6 +4,8 @@ Neighbouring fields of fixed width are one step, with one check of what remains 
 and costs are known here, so that an executor can refuse a hostile count before it allocates anything.
 """
 
+from itertools import groupby
+from operator import attrgetter
 from struct import Struct as Packer
 from typing import Any
 
@@ -20,6 +22,8 @@ TAGS_COST_BYTES = 128  # what one unknown tag occupies once decoded: a tuple, an
 DECODED_BYTES_BASE = 1 << 20
 DECODED_BYTES_PER_BYTE = 32
 
+SHORT_ARRAY_MAX = 8  # replicas, in-sync replicas: arrays of numbers are mostly short
+
 POINTER_BYTES = 8
 GC_HEAD_BYTES = 16
 VALUE_COST_BYTES = 32  # an int or float object
@@ -32,8 +36,8 @@ class Step:
     """One move of an executor: a group of fixed fields (`names`, `kinds`, `packer`) or a single field (`name`)."""
 
     __slots__ = (
-        *("compact", "default", "item", "kind", "kinds", "name", "names", "nullable", "packer", "plan"),
-        *("size_min", "tag", "uuids"),
+        *("compact", "default", "get", "item", "item_cost", "kind", "kinds", "name", "names", "nullable"),
+        *("packer", "plan", "short", "size_min", "stored", "tag", "uuids"),
     )
 
     def __init__(self, kind: int, name: str) -> None:
@@ -45,10 +49,14 @@ class Step:
         self.tag: int | None = None
         self.size_min = 0
         self.item: Step | None = None  # the element of an array
+        self.item_cost = 0  # what one element of an array occupies once decoded
         self.plan: Plan | None = None  # of a struct
+        self.get: Any = None  # the field's value or default, of a group the values of all its names
+        self.stored: Any = None  # the slot itself: AttributeError if nobody has written it
         self.names: tuple[str, ...] = ()
         self.kinds: tuple[int, ...] = ()
         self.packer = Packer("")
+        self.short: tuple[Packer, ...] = ()  # of an array's fixed elements: for so many of them at once
         self.uuids: tuple[int, ...] = ()  # which of the names are uuids: their length is checked when written
 
 
@@ -77,7 +85,8 @@ class Plan:
         self.flexible = flexible
         self.steps: tuple[Step, ...] = ()
         self.tagged: tuple[Step, ...] = ()  # by rising tag
-        self.refused: tuple[Field, ...] = ()  # not in this version, and an error if set to anything but the default
+        # Not in this version, and an error if set to anything but the default: the slot and its field.
+        self.refused: tuple[tuple[Any, Field], ...] = ()
         self.size_min = 0
         self.cost_bytes = 0
         self.compiled: Any = None
@@ -89,36 +98,43 @@ def make_plan(cls: Any, version: int, flexible: bool) -> Plan:
         return plan
     plan = Plan(cls, version, flexible)
     carried = [field for field in cls.fields if field.in_version(version)]
+    absent = [field for field in cls.fields if not field.in_version(version)]
     tagged = [field for field in carried if field.tag is not None]
     plain = [field for field in carried if field.tag is None]
     plan.steps = tuple(_steps(plain, version, flexible))
-    plan.tagged = tuple(sorted((_step(field, version, flexible) for field in tagged), key=lambda step: step.tag or 0))
-    plan.refused = tuple(field for field in cls.fields if not field.in_version(version) and not field.ignorable)
+    plan.tagged = tuple(sorted((_step(field, version, flexible) for field in tagged), key=_tag_of))
+    plan.refused = tuple((_slot(cls, field.name), field) for field in absent if not field.ignorable)
+    for step in plan.tagged:
+        step.stored = _slot(cls, step.name)
     plan.size_min = sum(step.size_min for step in plan.steps) + flexible
     plan.cost_bytes = cls.__basicsize__ + GC_HEAD_BYTES + sum(_cost(field) for field in carried)
     cls.plans[(version, flexible)] = plan
     return plan
 
 
+def _tag_of(step: "Step") -> int:
+    return -1 if step.tag is None else step.tag
+
+
+def _slot(cls: type, name: str) -> Any:
+    return getattr(cls, name).__get__
+
+
 def _steps(fields: list[Field], version: int, flexible: bool) -> list[Step]:
+    """Neighbours of fixed width become one step."""
     steps: list[Step] = []
-    group: list[Field] = []
-    for field in fields:
-        if field.kind <= UUID:
-            group.append(field)
-            continue
-        if group:
-            steps.append(_fixed(group))
-            group = []
-        steps.append(_step(field, version, flexible))
-    if group:
-        steps.append(_fixed(group))
+    for is_fixed, neighbours in groupby(fields, key=lambda field: field.kind <= UUID):
+        if is_fixed:
+            steps.append(_fixed(list(neighbours)))
+        else:
+            steps += [_step(field, version, flexible) for field in neighbours]
     return steps
 
 
 def _fixed(fields: list[Field]) -> Step:
     step = Step(FIXED, fields[0].name)
     step.names = tuple(field.name for field in fields)
+    step.get = attrgetter(*step.names) if fields[0].name else None
     step.kinds = tuple(field.kind for field in fields)
     step.default = tuple(field.default for field in fields)
     step.packer = Packer(">" + "".join(FORMATS[kind] for kind in step.kinds))
@@ -132,6 +148,7 @@ def _step(field: Field, version: int, flexible: bool) -> Step:
         step = _fixed([field])
     else:
         step = Step(field.kind, field.name)
+        step.get = attrgetter(field.name) if field.name else None
         step.compact = flexible and field.flexible
         step.nullable = field.nullable_in(version)
         step.default = field.fresh_default()
@@ -148,7 +165,12 @@ def _complete(step: Step, field: Field, version: int, flexible: bool) -> None:
     if field.kind == ARRAY:
         step.item = _step(field.item, version, flexible)
         step.item.name = field.name
+        step.item.names = (field.name,)
+        if step.item.kind == FIXED:
+            one = FORMATS[step.item.kinds[0]]
+            step.item.short = tuple(Packer(">" + one * count) for count in range(SHORT_ARRAY_MAX + 1))
         step.item.size_min = max(1, step.item.size_min)
+        step.item_cost = POINTER_BYTES + _element_cost(step.item)
     step.size_min = 1 if step.compact else 2 if field.kind == STRING else 4
 
 
@@ -164,11 +186,8 @@ def _cost(field: Field) -> int:
     return STRING_COST_BYTES if field.kind in (STRING, BYTES, UUID) else VALUE_COST_BYTES
 
 
-def item_cost(step: Step) -> int:
-    """What one element of the array `step` occupies once decoded."""
-    item = step.item
-    assert item is not None
+def _element_cost(item: Step) -> int:
     if item.plan is not None:
-        return POINTER_BYTES + item.plan.cost_bytes
-    is_value = item.kind == FIXED and item.kinds[0] != UUID
-    return POINTER_BYTES + (VALUE_COST_BYTES if is_value else STRING_COST_BYTES)
+        return item.plan.cost_bytes
+    is_number = item.kind == FIXED and item.kinds[0] != UUID
+    return VALUE_COST_BYTES if is_number else STRING_COST_BYTES

@@ -1,4 +1,16 @@
-"""Groups of the consumer protocol (KIP-848) in __consumer_offsets."""
+"""Groups of the consumer protocol (KIP-848) in __consumer_offsets.
+
+A key begins with two bytes of record type, a value with two bytes of version. A null value deletes what the key names.
+None of it is in 3.3, whose loader stops at these types. All have version 0 only. The tags of 3, 6 and 8 are not in 3.9.
+
+     3  the group: its epoch; tag 0 a hash of the topics' metadata (KIP-1101)
+     4  topics and partitions as the group last saw them; the hash in type 3 takes its place
+     5  a member: what it subscribes to; tag 0 what it supports of the classic protocol, for online migration
+     6  target assignment: its epoch; tag 0 when it was made
+     7  target assignment of a member
+     8  current assignment of a member, its epochs and state; tag 0 of a topic the epoch of each partition
+    16  topics that a regular expression matched, and when; not in 3.9
+"""
 
 from odradek.protocol.declare import (
     Data,

@@ -1,4 +1,27 @@
-"""Classic groups and offsets in __consumer_offsets."""
+"""Classic groups and offsets in __consumer_offsets.
+
+A key begins with two bytes of record type, a value with two bytes of version; the types 0-2 are here, those of newer
+groups in `consumer_groups.py`, `share_groups.py` and `streams_groups.py`. A null value deletes what the key names.
+Kafka 3.x calls the type the key's version, to the same bytes.
+
+Type 0, LegacyOffsetCommit: offsets as brokers wrote them in the beginning; read, no longer written.
+
+Type 1, OffsetCommit: the offset of a group in one partition. Value versions 0-4, flexible from 4; 3.3 ends at 3 and
+writes it, 4.3 writes 4.
+
+     1  expire timestamp, only here: kept for commits that ask for a retention time of their own
+     2  without it (KIP-211)
+     3  leader epoch (KIP-320)
+     4  flexible; topic id as a tagged field, which 3.9 does not have yet
+
+Type 2, GroupMetadata: a group, its generation, members and assignment. Value versions 0-4, flexible from 4; 3.3 ends
+at 3, and 3.3 and 4.3 write 3.
+
+     1  rebalance timeout (KIP-62)
+     2  time of the last change of state (KIP-211)
+     3  group instance id (KIP-345)
+     4  same fields in the flexible encoding
+"""
 
 from odradek.protocol.declare import Data, Struct, array, bytes_, int32, int64, nullable_string, string, uuid
 

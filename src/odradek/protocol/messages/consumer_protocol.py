@@ -1,4 +1,14 @@
-"""What members of a classic consumer group tell each other through the coordinator."""
+"""What members of a classic consumer group tell each other through the coordinator.
+
+Opaque to the broker: the subscription is the metadata in JoinGroup, the assignment the bytes in SyncGroup. Both begin
+with two bytes of version; a reader takes what it knows of a newer version. Versions 0-3 of both; 3.3 has 0-1.
+
+     1  subscription: owned partitions, for cooperative rebalances (KIP-429)
+     2  subscription: generation in which they were owned (KIP-792)
+     3  subscription: rack (KIP-881)
+
+The assignment has the same fields in all versions.
+"""
 
 from odradek.protocol.declare import Data, Struct, array, int32, nullable_bytes, nullable_string, string
 

@@ -1,4 +1,25 @@
-"""Produce, API key 0."""
+"""Produce, API key 0: record batches from a producer for the leaders of their partitions.
+
+Sent to each leader with the batches that it leads. With acks 0 no response is sent. Versions 0-1 are for messages
+of magic 0, version 2 for magic 1, version 3 and later for batches of magic 2 only. A 4.3 broker advertises
+0-13, yet cannot read 0-2.
+
+Versions 0-13, flexible from 9. Kafka 3.3 has 0-9, 3.9 0-11, 4.3 3-13. 4.0 dropped 0-2 (KIP-896).
+
+     1  throttle time in the response
+     2  message format with timestamps; log append time in the response (KIP-32)
+     3  transactional id, batches of magic 2 (KIP-98)
+     4  same fields; KAFKA_STORAGE_ERROR may be answered (KIP-112)
+     5  log start offset in the response
+     6  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     7  same fields; zstd is allowed (KIP-110)
+     8  response: errors per record and an error message (KIP-467)
+     9  same fields in the flexible encoding (KIP-482)
+    10  response: current leader, and the endpoints of the nodes it names (KIP-951)
+    11  same fields; TRANSACTION_ABORTABLE may be answered (KIP-890)
+    12  same fields; the leader adds the partition to the transaction, AddPartitionsToTxn is not needed (KIP-890)
+    13  topic ids in the place of names (KIP-516)
+"""
 
 from odradek.protocol.declare import (
     Request,

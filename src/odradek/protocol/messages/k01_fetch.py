@@ -1,4 +1,30 @@
-"""Fetch, API key 1."""
+"""Fetch, API key 1: record data for consumers, for followers, and for the replicas of the metadata quorum.
+
+Answered by the leader; from version 11 on it may send a consumer to a follower. The answer waits until min_bytes are
+there or max_wait_ms are over.
+
+Versions 0-18, flexible from 12. Kafka 3.3 has 0-13, 3.9 0-17, 4.3 4-18. 4.0 dropped 0-3 (KIP-896).
+On broker and controller listeners.
+
+     1  throttle time in the response
+     2  same fields; batches of magic 1 may be answered (KIP-32)
+     3  a limit for the whole response; the order of the partitions counts (KIP-74)
+     4  batches of magic 2; isolation level; last stable offset and aborted transactions (KIP-98)
+     5  log start offset, the follower's in the request, the leader's in the response (KIP-107)
+     6  same fields; KAFKA_STORAGE_ERROR may be answered (KIP-112)
+     7  incremental sessions: session id and epoch, forgotten topics, an error for the whole response (KIP-227)
+     8  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     9  request: current leader epoch, for fencing (KIP-320)
+    10  same fields; batches in zstd may be answered (KIP-110)
+    11  rack of the consumer, preferred read replica (KIP-392)
+    12  flexible; last fetched and diverging epoch, current leader, cluster id (KIP-595), snapshot id (KIP-630)
+    13  topic ids in the place of names (KIP-516)
+    14  same fields; a follower may be told OFFSET_MOVED_TO_TIERED_STORAGE (KIP-405)
+    15  request: replica id and replica epoch as a tagged struct in the place of replica_id (KIP-903)
+    16  response: endpoints of the nodes that current leaders name (KIP-951)
+    17  request: directory id of the fetching replica (KIP-853)
+    18  request: high watermark of the fetching replica (KIP-1166)
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,23 @@
-"""Metadata, API key 3."""
+"""Metadata, API key 3: the brokers, the controller, and the topics with their partitions and leaders.
+
+Any broker answers; every client begins with it. Asking may create a topic, if broker and request allow it.
+
+Versions 0-13, flexible from 9. Kafka 3.3 and 3.9 have 0-12, 4.3 0-13.
+
+     1  a null list asks for all topics, an empty one for none (0: empty for all); controller, racks, internal topics
+     2  cluster id in the response (KIP-78)
+     3  throttle time in the response
+     4  request: whether missing topics may be created
+     5  response: offline replicas (KIP-112)
+     6  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     7  response: leader epochs (KIP-320)
+     8  authorized operations on the cluster and on topics, if asked for (KIP-430)
+     9  same fields in the flexible encoding (KIP-482)
+    10  topic ids (KIP-516); a request may not use them yet
+    11  authorized operations on the cluster are gone: DescribeCluster has them (KIP-700)
+    12  topics may be asked for by id (KIP-516); the name is null where the id is unknown
+    13  response: an error for the whole answer, REBOOTSTRAP_REQUIRED (KIP-1102)
+"""
 
 from odradek.protocol.declare import (
     Request,

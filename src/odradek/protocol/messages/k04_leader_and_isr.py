@@ -1,4 +1,17 @@
-"""LeaderAndIsr, API key 4."""
+"""LeaderAndIsr, API key 4: the ZooKeeper controller tells a broker which partitions it leads or follows.
+
+Only between servers in ZooKeeper mode and in the migration to KRaft.
+
+Versions 0-7, flexible from 4. Kafka 3.3 has 0-6, 3.9 0-7; gone with ZooKeeper in 4.0.
+
+     1  request: whether a replica is new (KIP-112)
+     2  request: broker epoch, partitions grouped by topic (KIP-380)
+     3  request: adding and removing replicas of a reassignment (KIP-455)
+     4  same fields in the flexible encoding (KIP-482)
+     5  topic ids; request: incremental or full; response grouped by topic id (KIP-516)
+     6  request: leader recovery state (KIP-704)
+     7  request: whether a KRaft controller sends it (KIP-866)
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,14 @@
-"""StopReplica, API key 5."""
+"""StopReplica, API key 5: the ZooKeeper controller tells a broker to stop replicas, and to delete them if asked.
+
+Only between servers in ZooKeeper mode and in the migration to KRaft.
+
+Versions 0-4, flexible from 2. Kafka 3.3 has 0-3, 3.9 0-4; gone with ZooKeeper in 4.0.
+
+     1  request: broker epoch, partitions grouped by topic (KIP-380)
+     2  same fields in the flexible encoding (KIP-482)
+     3  request: leader epoch and deletion per partition, no longer for all at once (KIP-570)
+     4  request: whether a KRaft controller sends it (KIP-866)
+"""
 
 from odradek.protocol.declare import Request, Response, Struct, array, boolean, int16, int32, int64, string
 

@@ -1,4 +1,18 @@
-"""UpdateMetadata, API key 6."""
+"""UpdateMetadata, API key 6: the ZooKeeper controller gives every broker the metadata that it answers to clients.
+
+Only between servers in ZooKeeper mode and in the migration to KRaft. The response never changed.
+
+Versions 0-8, flexible from 6. Kafka 3.3 has 0-7, 3.9 0-8; gone with ZooKeeper in 4.0.
+
+     1  several endpoints per broker, with their security protocol
+     2  racks (KIP-36)
+     3  listener names (KIP-103)
+     4  offline replicas (KIP-112)
+     5  broker epoch, partitions grouped by topic (KIP-380)
+     6  same fields in the flexible encoding (KIP-482)
+     7  topic ids (KIP-516)
+     8  whether a KRaft controller sends it, incremental or full as a tagged field (KIP-866)
+"""
 
 from odradek.protocol.declare import (
     Request,

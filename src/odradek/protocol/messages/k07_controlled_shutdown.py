@@ -1,4 +1,13 @@
-"""ControlledShutdown, API key 7."""
+"""ControlledShutdown, API key 7: a broker asks the ZooKeeper controller to move its leaders away before it stops.
+
+A KRaft broker says so in BrokerHeartbeat. The response lists the partitions that it still leads.
+
+Versions 0-3, flexible from 3. Kafka 3.3 and 3.9 have 0-3; gone with ZooKeeper in 4.0.
+
+     1  same fields; the header carries the client id, in version 0 it has none (request header 0)
+     2  request: broker epoch (KIP-380)
+     3  same fields in the flexible encoding (KIP-482)
+"""
 
 from odradek.protocol.declare import Request, Response, Struct, array, int16, int32, int64, string
 

@@ -1,4 +1,20 @@
-"""OffsetCommit, API key 8."""
+"""OffsetCommit, API key 8: a group stores how far it has read.
+
+From a member, or from an admin for an empty group, to the group coordinator. Version 0 kept offsets in ZooKeeper.
+
+Versions 0-10, flexible from 8. Kafka 3.3 has 0-8, 3.9 0-9, 4.3 2-10. 4.0 dropped 0-1 (KIP-896).
+
+     1  offsets are kept in __consumer_offsets; generation and member id; commit timestamp per partition (only in 1)
+     2  request: retention time for all offsets in the place of the timestamp
+     3  throttle time in the response
+     4  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     5  retention time is gone, the broker's config decides (KIP-211)
+     6  request: leader epoch (KIP-320)
+     7  request: group instance id (KIP-345)
+     8  same fields in the flexible encoding (KIP-482)
+     9  same fields; the generation may be a member epoch, STALE_MEMBER_EPOCH may be answered (KIP-848)
+    10  topic ids in the place of names (KIP-848)
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,20 @@
-"""OffsetFetch, API key 9."""
+"""OffsetFetch, API key 9: how far a group has read, from the group coordinator.
+
+Version 0 read offsets from ZooKeeper.
+
+Versions 0-10, flexible from 6. Kafka 3.3 has 0-8, 3.9 0-9, 4.3 1-10. 4.0 dropped 0 (KIP-896).
+
+     1  same fields; offsets come from __consumer_offsets
+     2  null topics ask for all; response: an error for the whole answer
+     3  throttle time in the response
+     4  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     5  response: leader epoch (KIP-320)
+     6  same fields in the flexible encoding (KIP-482)
+     7  request: require_stable, to get no offset that an open transaction may change (KIP-447)
+     8  several groups in one request, each with its topics and its error (KIP-709)
+     9  request: member id and member epoch (KIP-848)
+    10  topic ids in the place of names (KIP-848)
+"""
 
 from odradek.protocol.declare import (
     Request,

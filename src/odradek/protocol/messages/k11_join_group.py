@@ -1,4 +1,20 @@
-"""JoinGroup, API key 11."""
+"""JoinGroup, API key 11: a member of a classic group joins, or joins again, for a rebalance.
+
+To the group coordinator. It holds the answer until all members have joined or the rebalance timeout is over; the
+leader is told all the members and their metadata.
+
+Versions 0-9, flexible from 6. The same in Kafka 3.3, 3.9 and 4.3.
+
+     1  request: rebalance timeout apart from the session timeout (KIP-62)
+     2  throttle time in the response
+     3  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     4  same fields; a new member gets MEMBER_ID_REQUIRED and its id, and must join again with it (KIP-394)
+     5  group instance id (KIP-345)
+     6  same fields in the flexible encoding (KIP-482)
+     7  response: protocol type, and the protocol name may be null (KIP-559)
+     8  request: the reason for joining (KIP-800)
+     9  response: skip_assignment, for a static leader that comes back (KIP-814)
+"""
 
 from odradek.protocol.declare import (
     Request,

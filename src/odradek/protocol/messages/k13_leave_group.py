@@ -1,4 +1,15 @@
-"""LeaveGroup, API key 13."""
+"""LeaveGroup, API key 13: members leave a classic group, or an admin removes them.
+
+To the group coordinator.
+
+Versions 0-5, flexible from 4. The same in Kafka 3.3, 3.9 and 4.3.
+
+     1  throttle time in the response
+     2  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     3  several members, by member id or group instance id, one result each (KIP-345)
+     4  same fields in the flexible encoding (KIP-482)
+     5  request: the reason, per member (KIP-800)
+"""
 
 from odradek.protocol.declare import Request, Response, Struct, array, int16, int32, nullable_string, string
 

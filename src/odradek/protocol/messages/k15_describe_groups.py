@@ -1,4 +1,16 @@
-"""DescribeGroups, API key 15."""
+"""DescribeGroups, API key 15: state and members of classic groups, for admins.
+
+Answered by the coordinator of each group. ConsumerGroupDescribe serves groups of the consumer protocol.
+
+Versions 0-6, flexible from 5. Kafka 3.3 and 3.9 have 0-5, 4.3 0-6.
+
+     1  throttle time in the response
+     2  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     3  authorized operations, if asked for (KIP-430)
+     4  response: group instance ids (KIP-345)
+     5  same fields in the flexible encoding (KIP-482)
+     6  response: error message; an unknown group is GROUP_ID_NOT_FOUND, before it was a dead group (KIP-1043)
+"""
 
 from odradek.protocol.declare import (
     Request,

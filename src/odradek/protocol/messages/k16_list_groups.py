@@ -1,4 +1,15 @@
-"""ListGroups, API key 16."""
+"""ListGroups, API key 16: the groups that a broker coordinates, for admins.
+
+An admin asks every broker to see all groups.
+
+Versions 0-5, flexible from 3. Kafka 3.3 has 0-4, 3.9 and 4.3 0-5.
+
+     1  throttle time in the response
+     2  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     3  same fields in the flexible encoding (KIP-482)
+     4  filter by state; state in the response (KIP-518)
+     5  filter by type; type in the response (KIP-848)
+"""
 
 from odradek.protocol.declare import Request, Response, Struct, array, int16, int32, string
 

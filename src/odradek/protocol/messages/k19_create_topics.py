@@ -1,4 +1,18 @@
-"""CreateTopics, API key 19."""
+"""CreateTopics, API key 19: an admin creates topics.
+
+The controller decides; each topic succeeds or fails by itself (KIP-4).
+
+Versions 0-7, flexible from 5. Kafka 3.3 and 3.9 have 0-7, 4.3 2-7. 4.0 dropped 0-1 (KIP-896).
+On broker and controller listeners; a broker forwards it to the controller.
+
+     1  request: validate_only; response: error message
+     2  throttle time in the response
+     3  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     4  same fields; -1 partitions or replicas ask for the broker's default (KIP-464)
+     5  flexible; response: partitions, replicas and configs of the new topic (KIP-525)
+     6  same fields; THROTTLING_QUOTA_EXCEEDED may be answered (KIP-599)
+     7  response: topic id (KIP-516)
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,17 @@
-"""DeleteTopics, API key 20."""
+"""DeleteTopics, API key 20: an admin deletes topics.
+
+The controller decides; each topic succeeds or fails by itself (KIP-4).
+
+Versions 0-6, flexible from 4. Kafka 3.3 and 3.9 have 0-6, 4.3 1-6. 4.0 dropped 0 (KIP-896).
+On broker and controller listeners; a broker forwards it to the controller.
+
+     1  throttle time in the response
+     2  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     3  same fields; TOPIC_DELETION_DISABLED where deletion is off (KIP-322)
+     4  same fields in the flexible encoding (KIP-482)
+     5  response: error message; THROTTLING_QUOTA_EXCEEDED may be answered (KIP-599)
+     6  topics by name or by id (KIP-516)
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,13 @@
-"""DeleteRecords, API key 21."""
+"""DeleteRecords, API key 21: an admin moves the log start offset of partitions forward (KIP-107).
+
+To the leader of each partition, which answers when all live replicas have followed, or the timeout is over. Offset
+-1 stands for the high watermark.
+
+Versions 0-2, flexible from 2. The same in Kafka 3.3, 3.9 and 4.3.
+
+     1  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     2  same fields in the flexible encoding (KIP-482)
+"""
 
 from odradek.protocol.declare import Request, Response, Struct, array, int16, int32, int64, string
 

@@ -1,4 +1,14 @@
-"""OffsetForLeaderEpoch, API key 23."""
+"""OffsetForLeaderEpoch, API key 23: where a leader epoch ends in the log, to find the point of divergence (KIP-101).
+
+Followers ask their leader before they truncate; from version 2 on consumers, too, to notice truncation.
+
+Versions 0-4, flexible from 4. Kafka 3.3 and 3.9 have 0-4, 4.3 2-4. 4.0 dropped 0-1 (KIP-896).
+
+     1  response: the epoch that the end offset belongs to (KIP-279)
+     2  request: current leader epoch, for fencing; throttle time in the response; open to consumers (KIP-320)
+     3  request: replica id, -1 for a consumer and -2 for a debugging consumer
+     4  same fields in the flexible encoding (KIP-482)
+"""
 
 from odradek.protocol.declare import Request, Response, Struct, array, int16, int32, int64, string
 

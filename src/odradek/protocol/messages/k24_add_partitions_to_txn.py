@@ -1,4 +1,16 @@
-"""AddPartitionsToTxn, API key 24."""
+"""AddPartitionsToTxn, API key 24: adds partitions to a transaction, or verifies that they are in it (KIP-98).
+
+To the transaction coordinator. Versions 0-3 come from producers; 4 and later from brokers that lead a partition and
+verify or add it for a producer, and need CLUSTER_ACTION.
+
+Versions 0-5, flexible from 3. Kafka 3.3 has 0-3, 3.9 and 4.3 0-5.
+
+     1  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     2  same fields; PRODUCER_FENCED in the place of INVALID_PRODUCER_EPOCH (KIP-588)
+     3  same fields in the flexible encoding (KIP-482)
+     4  several transactions in one request, verify_only; response: an error for all, results by transaction (KIP-890)
+     5  same fields; TRANSACTION_ABORTABLE may be answered (KIP-890)
+"""
 
 from odradek.protocol.declare import Request, Response, Struct, array, boolean, int16, int32, int64, string
 

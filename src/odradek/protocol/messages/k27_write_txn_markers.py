@@ -1,4 +1,13 @@
-"""WriteTxnMarkers, API key 27."""
+"""WriteTxnMarkers, API key 27: the transaction coordinator has commit or abort markers written (KIP-98).
+
+To the leaders of the partitions of a transaction; needs CLUSTER_ACTION. An admin that aborts a hanging transaction
+sends it as well (KIP-664), for which ALTER on the cluster came to be enough (KIP-1037). There is no throttle time.
+
+Versions 0-2, flexible from 1. Kafka 3.3 and 3.9 have 0-1, 4.3 1-2. 4.0 dropped 0.
+
+     1  same fields in the flexible encoding (KIP-482)
+     2  request: transaction version of each marker, for a stricter check of its epoch (KIP-1228)
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,15 @@
-"""TxnOffsetCommit, API key 28."""
+"""TxnOffsetCommit, API key 28: stores offsets of a group as part of a transaction (KIP-98).
+
+From a producer to the group coordinator; the offsets count once the transaction is committed.
+
+Versions 0-5, flexible from 3. Kafka 3.3 has 0-3, 3.9 0-4, 4.3 0-5.
+
+     1  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     2  request: leader epoch (KIP-320)
+     3  flexible; request: generation, member id and group instance id, to fence members that are gone (KIP-447)
+     4  same fields; TRANSACTION_ABORTABLE may be answered (KIP-890)
+     5  same fields; the partition of __consumer_offsets joins the transaction without AddOffsetsToTxn (KIP-890)
+"""
 
 from odradek.protocol.declare import (
     Request,

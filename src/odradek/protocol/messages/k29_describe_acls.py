@@ -1,4 +1,14 @@
-"""DescribeAcls, API key 29."""
+"""DescribeAcls, API key 29: an admin lists the access control entries that match a filter (KIP-140).
+
+A null name, principal or host matches any.
+
+Versions 0-3, flexible from 2. Kafka 3.3 and 3.9 have 0-3, 4.3 1-3. 4.0 dropped 0 (KIP-896).
+On broker and controller listeners.
+
+     1  pattern type: literal or prefixed (KIP-290); a throttled answer is sent at once (KIP-219)
+     2  same fields in the flexible encoding (KIP-482)
+     3  same fields; the resource type USER (KIP-373)
+"""
 
 from odradek.protocol.declare import (
     Request,

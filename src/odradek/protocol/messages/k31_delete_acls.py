@@ -1,4 +1,14 @@
-"""DeleteAcls, API key 31."""
+"""DeleteAcls, API key 31: an admin removes the access control entries that match filters (KIP-140).
+
+The controller decides; the response names the entries removed, per filter.
+
+Versions 0-3, flexible from 2. Kafka 3.3 and 3.9 have 0-3, 4.3 1-3. 4.0 dropped 0 (KIP-896).
+On broker and controller listeners; a broker forwards it to the controller.
+
+     1  pattern type: literal or prefixed (KIP-290); a throttled answer is sent at once (KIP-219)
+     2  same fields in the flexible encoding (KIP-482)
+     3  same fields; the resource type USER (KIP-373)
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,16 @@
-"""DescribeConfigs, API key 32."""
+"""DescribeConfigs, API key 32: configs of topics, brokers, groups and other resources (KIP-133).
+
+A broker's configs and loggers come from that broker, all others from any. Null keys ask for all. Values of
+sensitive configs are null. In 3.3 on broker listeners only.
+
+Versions 0-4, flexible from 4. Kafka 3.3 and 3.9 have 0-4, 4.3 1-4. 4.0 dropped 0 (KIP-896).
+On broker and controller listeners.
+
+     1  synonyms, if asked for; response: source of each value in the place of is_default (KIP-226)
+     2  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     3  response: type of each config, and its documentation if asked for (KIP-569)
+     4  same fields in the flexible encoding (KIP-482)
+"""
 
 from odradek.protocol.declare import (
     Request,

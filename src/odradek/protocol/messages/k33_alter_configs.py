@@ -1,4 +1,14 @@
-"""AlterConfigs, API key 33."""
+"""AlterConfigs, API key 33: an admin replaces all configs of a resource (KIP-133).
+
+What the request does not name goes back to its default, which makes it unsafe for two admins at a time:
+IncrementalAlterConfigs is its successor.
+
+Versions 0-2, flexible from 2. The same in Kafka 3.3, 3.9 and 4.3.
+On broker and controller listeners; a broker forwards it to the controller.
+
+     1  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     2  same fields in the flexible encoding (KIP-482)
+"""
 
 from odradek.protocol.declare import (
     Request,

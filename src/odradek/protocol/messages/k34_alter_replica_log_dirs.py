@@ -1,4 +1,12 @@
-"""AlterReplicaLogDirs, API key 34."""
+"""AlterReplicaLogDirs, API key 34: an admin moves replicas between the log directories of one broker (KIP-113).
+
+To the broker that has, or is about to get, the replicas.
+
+Versions 0-2, flexible from 2. Kafka 3.3 and 3.9 have 0-2, 4.3 1-2. 4.0 dropped 0 (KIP-896).
+
+     1  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     2  same fields in the flexible encoding (KIP-482)
+"""
 
 from odradek.protocol.declare import Request, Response, Struct, array, int16, int32, string
 

@@ -1,4 +1,15 @@
-"""DescribeLogDirs, API key 35."""
+"""DescribeLogDirs, API key 35: the log directories of one broker and the replicas in them (KIP-113).
+
+Null topics ask for all. Future replicas, on the move between directories, are listed as such.
+
+Versions 0-5, flexible from 2. Kafka 3.3 and 3.9 have 0-4, 4.3 1-5. 4.0 dropped 0 (KIP-896).
+
+     1  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     2  same fields in the flexible encoding (KIP-482)
+     3  response: an error for the whole answer
+     4  response: total and usable bytes of the volume (KIP-827)
+     5  response: whether the directory is cordoned (KIP-1066)
+"""
 
 from odradek.protocol.declare import (
     Request,

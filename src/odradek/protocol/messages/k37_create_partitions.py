@@ -1,4 +1,14 @@
-"""CreatePartitions, API key 37."""
+"""CreatePartitions, API key 37: an admin adds partitions to topics (KIP-195).
+
+The controller decides. The count is the new total; null assignments leave the placement to the controller.
+
+Versions 0-3, flexible from 2. The same in Kafka 3.3, 3.9 and 4.3.
+On broker and controller listeners; a broker forwards it to the controller.
+
+     1  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     2  same fields in the flexible encoding (KIP-482)
+     3  same fields; THROTTLING_QUOTA_EXCEEDED may be answered (KIP-599)
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,14 @@
-"""CreateDelegationToken, API key 38."""
+"""CreateDelegationToken, API key 38: an authenticated client gets a delegation token (KIP-48).
+
+3.3 serves it in ZooKeeper mode only.
+
+Versions 0-3, flexible from 2. Kafka 3.3 and 3.9 have 0-3, 4.3 1-3. 4.0 dropped 0 (KIP-896).
+On broker and controller listeners; a broker forwards it to the controller.
+
+     1  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     2  same fields in the flexible encoding (KIP-482)
+     3  a token for another owner; response: who asked for it (KIP-373)
+"""
 
 from odradek.protocol.declare import (
     Request,

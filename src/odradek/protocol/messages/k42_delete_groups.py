@@ -1,4 +1,12 @@
-"""DeleteGroups, API key 42."""
+"""DeleteGroups, API key 42: an admin deletes groups that have no members, with their offsets (KIP-229).
+
+To the coordinator of each group.
+
+Versions 0-2, flexible from 2. The same in Kafka 3.3, 3.9 and 4.3.
+
+     1  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     2  same fields in the flexible encoding (KIP-482)
+"""
 
 from odradek.protocol.declare import Request, Response, Struct, array, int16, int32, string
 

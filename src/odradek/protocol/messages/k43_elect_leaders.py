@@ -1,4 +1,13 @@
-"""ElectLeaders, API key 43."""
+"""ElectLeaders, API key 43: an admin has leaders elected (KIP-183).
+
+The controller decides. Null partitions stand for all. Version 0 was called ElectPreferredLeaders.
+
+Versions 0-2, flexible from 2. The same in Kafka 3.3, 3.9 and 4.3.
+On broker and controller listeners; a broker forwards it to the controller.
+
+     1  election type, preferred or unclean; response: an error for the whole request (KIP-460)
+     2  same fields in the flexible encoding (KIP-482)
+"""
 
 from odradek.protocol.declare import (
     Request,

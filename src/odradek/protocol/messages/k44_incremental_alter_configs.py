@@ -1,4 +1,13 @@
-"""IncrementalAlterConfigs, API key 44."""
+"""IncrementalAlterConfigs, API key 44: an admin changes single configs of a resource (KIP-339).
+
+Operations: 0 set, 1 delete, 2 append and 3 subtract, the last two for lists. A broker checks changes of its own
+configs before it forwards them.
+
+Versions 0-1, flexible from 1. The same in Kafka 3.3, 3.9 and 4.3.
+On broker and controller listeners; a broker forwards it to the controller.
+
+     1  same fields in the flexible encoding (KIP-482)
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,12 @@
-"""AlterPartitionReassignments, API key 45."""
+"""AlterPartitionReassignments, API key 45: an admin moves replicas of partitions to other brokers (KIP-455).
+
+The controller decides. Null replicas cancel the reassignment of a partition.
+
+Versions 0-1, flexible. Kafka 3.3 and 3.9 have 0, 4.3 0-1.
+On broker and controller listeners; a broker forwards it to the controller.
+
+     1  whether the number of replicas may change, on both sides (KIP-860)
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,10 @@
-"""ListPartitionReassignments, API key 46."""
+"""ListPartitionReassignments, API key 46: the reassignments that are under way (KIP-455).
+
+The controller answers. Null topics ask for all.
+
+Version 0, flexible. The same in Kafka 3.3, 3.9 and 4.3.
+On broker and controller listeners; a broker forwards it to the controller.
+"""
 
 from odradek.protocol.declare import (
     Request,

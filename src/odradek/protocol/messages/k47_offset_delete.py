@@ -1,4 +1,9 @@
-"""OffsetDelete, API key 47."""
+"""OffsetDelete, API key 47: an admin deletes offsets of a group (KIP-496).
+
+To the group coordinator, which refuses for topics that the group is subscribed to.
+
+Version 0, never flexible. The same in Kafka 3.3, 3.9 and 4.3.
+"""
 
 from odradek.protocol.declare import Request, Response, Struct, array, int16, int32, string
 

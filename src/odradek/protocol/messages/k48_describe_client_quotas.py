@@ -1,4 +1,12 @@
-"""DescribeClientQuotas, API key 48."""
+"""DescribeClientQuotas, API key 48: the client quotas that match a filter (KIP-546).
+
+A component matches an entity by 0 its exact name, 1 being the default, 2 any name. Strict leaves out entities of
+other types besides those asked for.
+
+Versions 0-1, flexible from 1. The same in Kafka 3.3, 3.9 and 4.3.
+
+     1  same fields in the flexible encoding (KIP-482)
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,12 @@
-"""AlterClientQuotas, API key 49."""
+"""AlterClientQuotas, API key 49: an admin sets or removes client quotas (KIP-546).
+
+The controller decides. A null entity name stands for the default.
+
+Versions 0-1, flexible from 1. The same in Kafka 3.3, 3.9 and 4.3.
+On broker and controller listeners; a broker forwards it to the controller.
+
+     1  same fields in the flexible encoding (KIP-482)
+"""
 
 from odradek.protocol.declare import (
     Request,

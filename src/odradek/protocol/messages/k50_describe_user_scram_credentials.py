@@ -1,4 +1,10 @@
-"""DescribeUserScramCredentials, API key 50."""
+"""DescribeUserScramCredentials, API key 50: the SCRAM mechanisms and iterations of users, never their keys (KIP-554).
+
+Null or no users ask for all. 3.3 serves it in ZooKeeper mode only.
+
+Version 0, flexible. The same in Kafka 3.3, 3.9 and 4.3.
+On broker and controller listeners.
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,11 @@
-"""AlterUserScramCredentials, API key 51."""
+"""AlterUserScramCredentials, API key 51: an admin sets or deletes SCRAM credentials (KIP-554).
+
+The controller decides. The salted password comes from the client, the server never sees the plain one.
+3.3 serves it in ZooKeeper mode only.
+
+Version 0, flexible. The same in Kafka 3.3, 3.9 and 4.3.
+On broker and controller listeners; a broker forwards it to the controller.
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,13 @@
-"""Vote, API key 52."""
+"""Vote, API key 52: a candidate asks a voter of the metadata quorum for its vote (KIP-595).
+
+Only between controllers; needs CLUSTER_ACTION. Until 3.9 the fields replica_* were called candidate_*.
+
+Versions 0-2, flexible. Kafka 3.3 has 0, 3.9 0-1, 4.3 0-2.
+On controller listeners only.
+
+     1  voter id, directory ids of candidate and voter; response: endpoints of the leader (KIP-853)
+     2  request: pre-vote, to ask without raising the epoch (KIP-996)
+"""
 
 from odradek.protocol.declare import (
     Request,

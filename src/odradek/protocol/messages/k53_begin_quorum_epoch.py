@@ -1,4 +1,12 @@
-"""BeginQuorumEpoch, API key 53."""
+"""BeginQuorumEpoch, API key 53: a new leader of the metadata quorum announces itself to the voters (KIP-595).
+
+Only between controllers; needs CLUSTER_ACTION.
+
+Versions 0-1, flexible from 1. Kafka 3.3 has 0, 3.9 and 4.3 0-1.
+On controller listeners only.
+
+     1  flexible; request: voter id and directory id, endpoints of the leader; response: endpoints (KIP-853)
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,13 @@
-"""DescribeQuorum, API key 55."""
+"""DescribeQuorum, API key 55: the state of the metadata quorum: leader, voters and observers (KIP-595).
+
+From admins; the leader of the quorum answers.
+
+Versions 0-2, flexible. Kafka 3.3 has 0-1, 3.9 and 4.3 0-2.
+On broker and controller listeners; a broker forwards it to the controller.
+
+     1  response: when each replica last fetched and was last caught up (KIP-836)
+     2  response: error messages, directory ids, listeners of the nodes (KIP-853)
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,14 @@
-"""AlterPartition, API key 56."""
+"""AlterPartition, API key 56: a partition leader asks the controller to change the in-sync replicas (KIP-497).
+
+Needs CLUSTER_ACTION. The partition epoch makes it compare-and-set; the response gives the state that holds.
+
+Versions 0-3, flexible. Kafka 3.3 has 0-2, 3.9 0-3, 4.3 2-3. 4.0 dropped 0-1.
+On controller listeners only; in ZooKeeper mode the broker that is the controller serves it.
+
+     1  leader recovery state (KIP-704)
+     2  topic ids in the place of names; INELIGIBLE_REPLICA and NEW_LEADER_ELECTED may be answered (KIP-841)
+     3  request: broker epoch of every member of the new set (KIP-903)
+"""
 
 from odradek.protocol.declare import Request, Response, Struct, array, int8, int16, int32, int64, string, uuid
 

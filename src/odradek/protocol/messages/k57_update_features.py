@@ -1,4 +1,13 @@
-"""UpdateFeatures, API key 57."""
+"""UpdateFeatures, API key 57: an admin raises or lowers finalized feature levels (KIP-584).
+
+The controller decides.
+
+Versions 0-2, flexible. Kafka 3.3 and 3.9 have 0-1, 4.3 0-2.
+On broker and controller listeners; a broker forwards it to the controller.
+
+     1  request: upgrade type in the place of allow_downgrade, validate_only (KIP-778)
+     2  response: one error for all of the request, no results per feature
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,11 @@
-"""Envelope, API key 58."""
+"""Envelope, API key 58: a broker forwards a client's request to the controller (KIP-590).
+
+It wraps the request as it came, header included, with the client's principal (`principal.py`) and address; the
+response wraps the controller's. Needs CLUSTER_ACTION.
+
+Version 0, flexible. The same in Kafka 3.3, 3.9 and 4.3.
+On controller listeners only; in ZooKeeper mode the broker that is the controller serves it.
+"""
 
 from odradek.protocol.declare import Request, Response, bytes_, int16, nullable_bytes
 

@@ -1,4 +1,13 @@
-"""FetchSnapshot, API key 59."""
+"""FetchSnapshot, API key 59: a piece of a snapshot of the metadata log (KIP-630).
+
+From followers and observers of the quorum to its leader, after a Fetch was answered with a snapshot id. A piece may
+begin and end inside a batch.
+
+Versions 0-1, flexible. Kafka 3.3 has 0, 3.9 and 4.3 0-1.
+On controller listeners only.
+
+     1  request: directory id of the fetching replica; response: endpoints of the leader (KIP-853)
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,13 @@
-"""DescribeCluster, API key 60."""
+"""DescribeCluster, API key 60: the nodes of the cluster and its id (KIP-700).
+
+Endpoint type 1 asks for the brokers, 2 for the controllers. In 3.3 on broker listeners only.
+
+Versions 0-2, flexible. Kafka 3.3 has 0, 3.9 0-1, 4.3 0-2.
+On broker and controller listeners.
+
+     1  endpoint type on both sides (KIP-919)
+     2  fenced brokers, if asked for (KIP-1073)
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,15 @@
-"""BrokerRegistration, API key 62."""
+"""BrokerRegistration, API key 62: a broker registers with the controller and gets its broker epoch (KIP-631).
+
+Needs CLUSTER_ACTION. The response never changed.
+
+Versions 0-4, flexible. Kafka 3.3 has 0, 3.9 and 4.3 0-4.
+On controller listeners only.
+
+     1  whether it is a ZooKeeper broker in migration (KIP-866)
+     2  ids of its log directories (KIP-858)
+     3  broker epoch before a clean shutdown (KIP-966)
+     4  same fields; features whose lowest level is 0 may be named
+"""
 
 from odradek.protocol.declare import (
     Request,

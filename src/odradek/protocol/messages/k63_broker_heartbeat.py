@@ -1,4 +1,13 @@
-"""BrokerHeartbeat, API key 63."""
+"""BrokerHeartbeat, API key 63: a registered broker says that it lives, and asks to be unfenced or to stop (KIP-631).
+
+To the active controller; needs CLUSTER_ACTION. The response never changed.
+
+Versions 0-2, flexible. Kafka 3.3 has 0, 3.9 0-1, 4.3 0-2.
+On controller listeners only.
+
+     1  request: offline log directories (KIP-858)
+     2  request: cordoned log directories (KIP-1066)
+"""
 
 from odradek.protocol.declare import (
     Request,

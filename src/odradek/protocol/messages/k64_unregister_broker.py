@@ -1,4 +1,10 @@
-"""UnregisterBroker, API key 64."""
+"""UnregisterBroker, API key 64: an admin removes the registration of a broker that is gone (KIP-631).
+
+The controller decides.
+
+Version 0, flexible. The same in Kafka 3.3, 3.9 and 4.3.
+On broker and controller listeners; a broker forwards it to the controller.
+"""
 
 from odradek.protocol.declare import Request, Response, int16, int32, nullable_string
 

@@ -1,4 +1,9 @@
-"""DescribeTransactions, API key 65."""
+"""DescribeTransactions, API key 65: state and partitions of transactions, for admins (KIP-664).
+
+Answered by the coordinator of each transactional id.
+
+Version 0, flexible. The same in Kafka 3.3, 3.9 and 4.3.
+"""
 
 from odradek.protocol.declare import Request, Response, Struct, array, int16, int32, int64, string
 

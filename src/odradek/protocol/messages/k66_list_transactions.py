@@ -1,4 +1,12 @@
-"""ListTransactions, API key 66."""
+"""ListTransactions, API key 66: the transactions that a broker coordinates, for admins (KIP-664).
+
+An admin asks every broker. State names that the broker does not know are returned, not refused.
+
+Versions 0-2, flexible. Kafka 3.3 has 0, 3.9 0-1, 4.3 0-2.
+
+     1  request: minimum duration (KIP-994)
+     2  request: pattern for the transactional id (KIP-1152)
+"""
 
 from odradek.protocol.declare import (
     Request,

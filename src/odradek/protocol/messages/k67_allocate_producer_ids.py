@@ -1,4 +1,10 @@
-"""AllocateProducerIds, API key 67."""
+"""AllocateProducerIds, API key 67: a broker gets a block of producer ids from the controller (KIP-730).
+
+It hands them out to InitProducerId. Needs CLUSTER_ACTION.
+
+Version 0, flexible. The same in Kafka 3.3, 3.9 and 4.3.
+On controller listeners only; in ZooKeeper mode the broker that is the controller serves it.
+"""
 
 from odradek.protocol.declare import Request, Response, int16, int32, int64
 

@@ -1,4 +1,12 @@
-"""ConsumerGroupHeartbeat, API key 68."""
+"""ConsumerGroupHeartbeat, API key 68: a member of a consumer group joins, stays, reconciles and leaves (KIP-848).
+
+To the group coordinator, which makes the assignment. Member epoch 0 joins, -1 leaves, -2 leaves as a static member
+that will come back. Null fields have not changed since the last heartbeat.
+
+Versions 0-1, flexible. Not in Kafka 3.3; 3.9 has 0, 4.3 0-1.
+
+     1  request: subscription by regular expression (KIP-848); the member picks its own id (KIP-1082)
+"""
 
 from odradek.protocol.declare import (
     Request,

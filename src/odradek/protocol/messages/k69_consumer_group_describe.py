@@ -1,4 +1,11 @@
-"""ConsumerGroupDescribe, API key 69."""
+"""ConsumerGroupDescribe, API key 69: state, members and assignments of consumer groups, for admins (KIP-848).
+
+Answered by the coordinator of each group.
+
+Versions 0-1, flexible. Not in Kafka 3.3; 3.9 has 0, 4.3 0-1.
+
+     1  response: member type, classic or consumer (KIP-1099)
+"""
 
 from odradek.protocol.declare import (
     Request,

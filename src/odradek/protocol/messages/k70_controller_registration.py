@@ -1,4 +1,10 @@
-"""ControllerRegistration, API key 70."""
+"""ControllerRegistration, API key 70: a controller registers its listeners and features (KIP-919).
+
+To the active controller.
+
+Version 0, flexible. Not in Kafka 3.3; 3.9 and 4.3 have 0.
+On controller listeners only.
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,9 @@
-"""GetTelemetrySubscriptions, API key 71."""
+"""GetTelemetrySubscriptions, API key 71: a client asks which metrics the cluster wants from it (KIP-714).
+
+Any broker answers. A zero client instance id asks for a new one.
+
+Version 0, flexible. Not in Kafka 3.3; 3.9 and 4.3 have 0.
+"""
 
 from odradek.protocol.declare import Request, Response, array, boolean, int8, int16, int32, string, uuid
 

@@ -1,4 +1,9 @@
-"""PushTelemetry, API key 72."""
+"""PushTelemetry, API key 72: a client pushes its metrics, in OTLP, to a broker (KIP-714).
+
+Under the subscription id that GetTelemetrySubscriptions gave it.
+
+Version 0, flexible. Not in Kafka 3.3; 3.9 and 4.3 have 0.
+"""
 
 from odradek.protocol.declare import Request, Response, boolean, bytes_, int8, int16, int32, uuid
 

@@ -1,4 +1,10 @@
-"""AssignReplicasToDirs, API key 73."""
+"""AssignReplicasToDirs, API key 73: a broker tells the controller which log directory holds each replica (KIP-858).
+
+To the active controller.
+
+Version 0, flexible. Not in Kafka 3.3; 3.9 and 4.3 have 0.
+On controller listeners only.
+"""
 
 from odradek.protocol.declare import Request, Response, Struct, array, int16, int32, int64, uuid
 

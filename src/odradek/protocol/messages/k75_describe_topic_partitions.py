@@ -1,4 +1,9 @@
-"""DescribeTopicPartitions, API key 75."""
+"""DescribeTopicPartitions, API key 75: topics and partitions page by page, with eligible leader replicas (KIP-966).
+
+Any broker answers, up to a limit of partitions; the next request goes on from the cursor. Never creates topics.
+
+Version 0, flexible. Not in Kafka 3.3; 3.9 and 4.3 have 0.
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,11 @@
-"""ShareGroupHeartbeat, API key 76."""
+"""ShareGroupHeartbeat, API key 76: a member of a share group joins, stays and leaves (KIP-932).
+
+To the group coordinator. Member epoch 0 joins, -1 leaves. Null fields have not changed since the last heartbeat.
+
+Versions 0-1, flexible. Not in Kafka 3.3; 3.9 has 0 (unstable), 4.3 1.
+
+     1  same fields; the first stable version
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,11 @@
-"""ShareGroupDescribe, API key 77."""
+"""ShareGroupDescribe, API key 77: state, members and assignments of share groups, for admins (KIP-932).
+
+Answered by the coordinator of each group.
+
+Versions 0-1, flexible. Not in Kafka 3.3; 3.9 has 0 (unstable), 4.3 1.
+
+     1  same fields; the first stable version
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,14 @@
-"""ShareFetch, API key 78."""
+"""ShareFetch, API key 78: a share consumer acquires records and acknowledges earlier ones (KIP-932).
+
+To the leader of each partition. Session epoch 0 opens a session, -1 closes it. Acknowledge types: 0 gap, 1 accept,
+2 release, 3 reject, 4 renew.
+
+Versions 0-2, flexible. Not in Kafka 3.3; 3.9 has 0 (unstable), 4.3 1-2.
+
+     1  request: number of records and batch size in the place of bytes per partition;
+        response: acquisition lock timeout, and records are never null
+     2  request: acquire mode (KIP-1206); acknowledge type renew and its flag (KIP-1222)
+"""
 
 from odradek.protocol.declare import (
     Request,

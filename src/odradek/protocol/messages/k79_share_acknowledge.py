@@ -1,4 +1,12 @@
-"""ShareAcknowledge, API key 79."""
+"""ShareAcknowledge, API key 79: a share consumer acknowledges records without fetching more (KIP-932).
+
+To the leader of each partition. Acknowledge types as in ShareFetch.
+
+Versions 0-2, flexible. Not in Kafka 3.3; 3.9 has 0 (unstable), 4.3 1-2.
+
+     1  same fields; the first stable version
+     2  acknowledge type renew and its flag; response: acquisition lock timeout (KIP-1222)
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,12 @@
-"""AddRaftVoter, API key 80."""
+"""AddRaftVoter, API key 80: adds a controller to the voters of the metadata quorum (KIP-853).
+
+From an admin, or from a controller that joins by itself; the leader of the quorum decides.
+
+Versions 0-1, flexible. Not in Kafka 3.3; 3.9 has 0, 4.3 0-1.
+On broker and controller listeners; a broker forwards it to the controller.
+
+     1  request: whether to answer only when the new set is committed (KIP-1186)
+"""
 
 from odradek.protocol.declare import (
     Request,

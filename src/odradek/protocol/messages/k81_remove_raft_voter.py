@@ -1,4 +1,10 @@
-"""RemoveRaftVoter, API key 81."""
+"""RemoveRaftVoter, API key 81: removes a controller from the voters of the metadata quorum (KIP-853).
+
+From an admin; the leader of the quorum decides.
+
+Version 0, flexible. Not in Kafka 3.3; 3.9 and 4.3 have 0.
+On broker and controller listeners; a broker forwards it to the controller.
+"""
 
 from odradek.protocol.declare import Request, Response, int16, int32, nullable_string, uuid
 

@@ -1,4 +1,8 @@
-"""UpdateRaftVoter, API key 82."""
+"""UpdateRaftVoter, API key 82: a voter tells the leader of the quorum its endpoints and kraft.version range (KIP-853).
+
+Version 0, flexible. Not in Kafka 3.3; 3.9 and 4.3 have 0.
+On controller listeners only.
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,9 @@
-"""ReadShareGroupState, API key 84."""
+"""ReadShareGroupState, API key 84: a partition leader reads the state of share partitions (KIP-932).
+
+From the share coordinator; needs CLUSTER_ACTION. Reading raises the leader epoch that later writes are checked with.
+
+Version 0, flexible. Not in Kafka 3.3; 3.9 has 0 (unstable), 4.3 0.
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,11 @@
-"""WriteShareGroupState, API key 85."""
+"""WriteShareGroupState, API key 85: a partition leader stores the state of share partitions (KIP-932).
+
+At the share coordinator; needs CLUSTER_ACTION.
+
+Versions 0-1, flexible. Not in Kafka 3.3; 3.9 has 0 (unstable), 4.3 0-1.
+
+     1  request: how many records past the start offset are done with, to derive the lag (KIP-1226)
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,9 @@
-"""DeleteShareGroupState, API key 86."""
+"""DeleteShareGroupState, API key 86: the group coordinator has the state of share partitions deleted (KIP-932).
+
+To the share coordinator; needs CLUSTER_ACTION.
+
+Version 0, flexible. Not in Kafka 3.3; 3.9 has 0 (unstable), 4.3 0.
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,12 @@
-"""ReadShareGroupStateSummary, API key 87."""
+"""ReadShareGroupStateSummary, API key 87: start offsets of share partitions for the group coordinator (KIP-932).
+
+From the share coordinator, without the batches of the state; needs CLUSTER_ACTION.
+Version 0 has a leader epoch in 4.3, not in 3.9.
+
+Versions 0-1, flexible. Not in Kafka 3.3; 3.9 has 0 (unstable), 4.3 0-1.
+
+     1  response: how many records past the start offset are done with (KIP-1226)
+"""
 
 from odradek.protocol.declare import (
     Request,

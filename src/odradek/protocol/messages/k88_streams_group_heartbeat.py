@@ -1,4 +1,10 @@
-"""StreamsGroupHeartbeat, API key 88."""
+"""StreamsGroupHeartbeat, API key 88: a member of a streams group joins, stays, reconciles tasks and leaves (KIP-1071).
+
+To the group coordinator, which keeps the topology and assigns tasks. Member epoch 0 joins, -1 leaves. Null fields
+have not changed since the last heartbeat.
+
+Version 0, flexible. Neither in Kafka 3.3 nor in 3.9; 4.3 has 0.
+"""
 
 from odradek.protocol.declare import (
     Request,

@@ -1,4 +1,9 @@
-"""StreamsGroupDescribe, API key 89."""
+"""StreamsGroupDescribe, API key 89: topology, members and tasks of streams groups, for admins (KIP-1071).
+
+Answered by the coordinator of each group.
+
+Version 0, flexible. Neither in Kafka 3.3 nor in 3.9; 4.3 has 0.
+"""
 
 from odradek.protocol.declare import (
     Request,

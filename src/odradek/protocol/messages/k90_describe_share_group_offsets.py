@@ -1,4 +1,11 @@
-"""DescribeShareGroupOffsets, API key 90."""
+"""DescribeShareGroupOffsets, API key 90: start offsets of share groups, for admins (KIP-932).
+
+Answered by the coordinator of each group. Null topics ask for all.
+
+Versions 0-1, flexible. Neither in Kafka 3.3 nor in 3.9; 4.3 has 0-1.
+
+     1  response: lag (KIP-1226)
+"""
 
 from odradek.protocol.declare import (
     Request,

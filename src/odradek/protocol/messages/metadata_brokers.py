@@ -1,4 +1,28 @@
-"""Brokers and controllers in the KRaft metadata log."""
+"""Brokers and controllers in the KRaft metadata log, __cluster_metadata (KIP-631).
+
+A record is framed by varints: frame version 1, record type, record version. Snapshots hold the same
+records. Which version is written is up to the finalized metadata.version. All are flexible.
+
+Type 0, RegisterBrokerRecord, versions 0-4; 3.3 has 0-1, 3.9 0-3.
+
+     1  in controlled shutdown (KIP-841)
+     2  whether it is a ZooKeeper broker in migration (KIP-866)
+     3  ids of the log directories (KIP-858)
+     4  ids of the cordoned log directories (KIP-1066)
+
+Type 17, BrokerRegistrationChangeRecord, versions 0-3; 3.3 has 0-1, 3.9 0-2: what has changed, as tagged fields.
+
+     1  in controlled shutdown (KIP-841)
+     2  ids of the log directories (KIP-858)
+     3  ids of the cordoned log directories (KIP-1066)
+
+With version 0 only:
+
+     1  UnregisterBrokerRecord
+     7  FenceBrokerRecord, before metadata.version 6 (3.3-IV2); 17 takes its place
+     8  UnfenceBrokerRecord, the same
+    27  RegisterControllerRecord (KIP-919), not in 3.3
+"""
 
 from odradek.protocol.declare import (
     Data,

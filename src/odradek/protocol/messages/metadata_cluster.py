@@ -1,4 +1,26 @@
-"""The cluster as a whole in the KRaft metadata log: features, access, quotas, producer ids, transactions."""
+"""The cluster as a whole in the KRaft metadata log: features, access, quotas, producer ids, transactions.
+
+The log is the topic __cluster_metadata (KIP-631). A record is framed by varints: frame version 1, record type, record
+version. All have version 0 only and are flexible.
+
+     6  AccessControlRecord, in 3.3 only; 18 takes its place
+    10  DelegationTokenRecord; 3.3 has version 0 without the requester
+    11  UserScramCredentialRecord: one mechanism of a user (KIP-900); 3.3 has another layout under version 0
+    12  FeatureLevelRecord: a finalized feature (KIP-584); metadata.version is one of them (KIP-778)
+    14  ClientQuotaRecord: one quota of an entity, or its removal (KIP-546)
+    15  ProducerIdsRecord: the next producer id after a block was given to a broker (KIP-730)
+    18  AccessControlEntryRecord: an entry with an id of its own (KIP-801)
+    19  RemoveAccessControlEntryRecord
+    20  NoOpRecord: keeps the log moving, so that lag can be seen (KIP-835); from metadata.version 5 (3.3-IV1)
+    21  ZkMigrationStateRecord (KIP-866)
+    22  RemoveUserScramCredentialRecord
+    23  BeginTransactionRecord: what follows counts only once it ends (KIP-868)
+    24  EndTransactionRecord
+    25  AbortTransactionRecord
+    26  RemoveDelegationTokenRecord
+
+Types 21-26 are not in 3.3.
+"""
 
 from odradek.protocol.declare import (
     Data,

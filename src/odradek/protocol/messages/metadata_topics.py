@@ -1,4 +1,21 @@
-"""Topics, partitions and configs in the KRaft metadata log."""
+"""Topics, partitions and configs in the KRaft metadata log, __cluster_metadata (KIP-631).
+
+A record is framed by varints: frame version 1, record type, record version. Which version is written is up to the
+finalized metadata.version. All are flexible.
+
+Type 3, PartitionRecord, and type 5, PartitionChangeRecord, versions 0-2; 3.3 has 0. A change carries as tagged fields
+only what is new; leader -2 and leader recovery state -1 stand for no change.
+
+     1  log directory of each replica (KIP-858)
+     2  eligible leader replicas and the last known ones (KIP-966)
+
+With version 0 only:
+
+     2  TopicRecord: name and id of a topic
+     4  ConfigRecord: one config of a resource; a null value removes it
+     9  RemoveTopicRecord
+    28  ClearElrRecord: forget the eligible leader replicas of a topic, or of all (KIP-966); not in 3.3 and 3.9
+"""
 
 from odradek.protocol.declare import Data, array, int8, int32, nullable_array, nullable_string, string, uuid
 

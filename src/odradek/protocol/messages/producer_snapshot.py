@@ -1,4 +1,9 @@
-"""The producer state of a partition at one offset, the file OFFSET.snapshot."""
+"""The producer state of a partition at one offset, the file OFFSET.snapshot.
+
+Written beside the segments, so that a restart need not read the log from its start. Version 1 only, not flexible: two
+bytes of version, then the CRC-32C of all that follows it, then one entry per producer id with the end of its last batch
+(`offset_delta` back to the batch's first offset) and the first offset of its open transaction, -1 if there is none.
+"""
 
 from odradek.protocol.declare import Data, Struct, array, int16, int32, int64, uint32
 

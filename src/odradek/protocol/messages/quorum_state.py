@@ -1,4 +1,9 @@
-"""The file quorum-state: the epoch and the vote of a voter."""
+"""The file quorum-state: the epoch and the vote of a replica of the metadata quorum (KIP-595).
+
+Stored as JSON, the version in the field data_version; never sent. Versions 0-1, flexible; 3.3 has 0.
+
+     1  directory id of the candidate voted for; cluster id, applied offset and the voters are gone (KIP-853)
+"""
 
 from odradek.protocol.declare import Data, Struct, int32, int64, nullable_array, string, uuid
 

@@ -1,4 +1,17 @@
-"""Tiered storage: segments in the topic __remote_log_metadata."""
+"""Tiered storage (KIP-405): segments in the topic __remote_log_metadata.
+
+A record is framed by varints, record type and record version. All have version 0 only and are flexible. After 3.3, and
+under the same version, came the custom metadata of the storage plugin (KIP-917), in 0, 1 and 3, and whether the
+transaction index is empty (KIP-1058), in 0 and 3.
+
+     0  RemoteLogSegmentMetadataRecord: a segment whose copy begins
+     1  RemoteLogSegmentMetadataUpdateRecord: a segment in a new state
+     2  RemotePartitionDeleteMetadataRecord: the remote data of a partition that is being deleted
+     3  RemoteLogSegmentMetadataSnapshotRecord: a segment without its partition, for snapshots of one partition
+
+Segment states: 0 copy started, 1 copy finished, 2 delete started, 3 delete finished. Partition states: 0 marked,
+1 delete started, 2 delete finished.
+"""
 
 from odradek.protocol.declare import (
     Data,

@@ -1,4 +1,18 @@
-"""Share groups (KIP-932) in __consumer_offsets."""
+"""Share groups (KIP-932) in __consumer_offsets.
+
+A key begins with two bytes of record type, a value with two bytes of version. A null value deletes what the key names.
+None of it is in 3.3. All have version 0 only. The state of their partitions is in another topic, see `share_state.py`.
+
+     9  topics and their state, in 3.9 only: 15 takes its place
+    10  a member and what it subscribes to
+    11  the group: its epoch and a hash of the topics' metadata (KIP-1101); 3.9 has version 0 without the hash
+    12  target assignment: its epoch; tag 0 when it was made
+    13  target assignment of a member
+    14  current assignment of a member, its epochs and state
+    15  topics whose share partitions are being set up, are ready, or are being deleted
+
+Types 12-15 are not in 3.9.
+"""
 
 from odradek.protocol.declare import Data, Struct, array, int8, int32, int64, nullable_string, string, uuid
 

@@ -1,4 +1,13 @@
-"""Share partitions in __share_group_state."""
+"""Share partitions (KIP-932) in __share_group_state.
+
+Written by the share coordinator. A key begins with two bytes of record type, a value with two bytes of version. A null
+value deletes what the key names. Neither in 3.3 nor in 3.9. Both have version 0 only.
+
+     0  snapshot: the whole state of a share partition, with the epochs that fence writers
+     1  update: what has changed since the snapshot with the same snapshot epoch
+
+Tag 0 of both: how many records past the start offset are done with (KIP-1226).
+"""
 
 from odradek.protocol.declare import Data, Struct, array, int8, int16, int32, int64, string, uuid
 

@@ -1,4 +1,15 @@
-"""Streams groups (KIP-1071) in __consumer_offsets."""
+"""Streams groups (KIP-1071) in __consumer_offsets.
+
+A key begins with two bytes of record type, a value with two bytes of version. A null value deletes what the key names.
+Neither in 3.3 nor in 3.9. All have version 0 only; type 18 is not in use.
+
+    17  the group: its epoch and a hash of the topics' metadata; tags: validated topology epoch, assignment configs
+    19  a member: process, endpoint, tags and topology epoch
+    20  target assignment: its epoch; tag 0 when it was made
+    21  target assignment of a member: active, standby and warm-up tasks
+    22  current assignment of a member, its epochs and state; tag 0 of a subtopology the epoch of each partition
+    23  the topology: subtopologies with their source, sink, changelog and repartition topics
+"""
 
 from odradek.protocol.declare import (
     Data,
