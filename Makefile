@@ -1,0 +1,60 @@
+# Every target does its own set-up on a machine that has Python 3.11 or newer.
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+INSTALLED := $(VENV)/.installed
+SOURCES := pyproject.toml setup.py $(shell find src -name '*.pyx')
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test lint format unit property fuzz interop system bench long pages clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+
+setup: $(INSTALLED) ## make the virtual environment, install the package, compile the extensions
+
+$(INSTALLED): $(SOURCES)
+	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --upgrade pip
+	$(PY) -m pip install --quiet --editable '.[dev,bench]'
+	@touch $@
+
+test: setup ## run every stage that CI runs, with its time budget
+	$(PY) tools/stages.py
+
+lint: setup ## format and lint, types, import layers, generated pages
+	$(PY) tools/stages.py lint
+
+format: setup ## format the code and rewrite the generated pages
+	$(VENV)/bin/ruff format
+	$(VENV)/bin/ruff check --fix
+	$(MAKE) pages
+
+pages: setup ## rewrite the generated pages
+	$(PY) tools/pages.py
+
+unit: setup ## unit tests and golden bytes
+	$(PY) tools/stages.py unit
+
+property: setup ## property tests
+	$(PY) tools/stages.py property
+
+interop: setup ## other clients' codecs read what we write, and the other way round
+	$(PY) tools/stages.py interop
+
+system: setup ## installs from a clean checkout, with and without a compiler
+	$(PY) tools/stages.py system
+
+fuzz: setup ## fuzz every decoder for HOURS hours (default 1)
+	$(PY) tools/stages.py fuzz --hours $(or $(HOURS),1)
+
+bench: setup ## speed beside other clients, in the same run
+	$(PY) -m bench
+
+long: setup ## what is too long for CI: many more examples, an hour of fuzzing
+	$(PY) tools/stages.py --long
+
+clean: ## remove what the other targets made
+	rm -rf .venv .venv-3.* build dist fuzz-corpus src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find src -name '*.so' -delete
+	find src -name '_*.c' -delete

@@ -1,0 +1,75 @@
+"""Listeners, sockets and connections."""
+
+from odradek.config import reasons
+from odradek.config.definition import CLUSTER_WIDE, HIGH, LOW, MEDIUM, PER_BROKER, READ_ONLY, section
+from odradek.config.definition import broker_row as row
+from odradek.config.shared import SHARED
+from odradek.config.types import INT, INT_MAX, LIST, LONG, STRING
+from odradek.config.validators import ANY, at_least, distinct, one_of
+
+# fmt: off
+ROWS = section(
+    reasons.NETWORK,
+    row("listeners", LIST, ("PLAINTEXT://:9092",), distinct(empty=False), HIGH, PER_BROKER,
+        "The addresses the node listens on, each written NAME://host:port; an empty host means every "
+        "interface.", in_3_3={"type": STRING, "default": "PLAINTEXT://:9092", "validator": ANY}),
+    row("advertised.listeners", LIST, None, distinct(empty=False, null=True), HIGH, READ_ONLY,
+        "The addresses given to clients and other brokers, when they differ from the listeners.",
+        in_3_3={"type": STRING, "validator": ANY, "update_mode": PER_BROKER}),
+    row("listener.security.protocol.map", STRING,
+        "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT", ANY, LOW, PER_BROKER,
+        "Which security protocol each listener name speaks, as NAME:PROTOCOL pairs.",
+        in_3_3={"default": "PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL"}),
+    row("inter.broker.listener.name", STRING, None, ANY, MEDIUM, READ_ONLY,
+        "The listener that brokers use among themselves; exclusive with security.inter.broker.protocol."),
+    row("security.inter.broker.protocol", STRING, "PLAINTEXT",
+        one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"), MEDIUM, READ_ONLY,
+        "The security protocol between brokers, when no listener is named for it."),
+    row("control.plane.listener.name", STRING, None, ANY, HIGH, READ_ONLY,
+        "The listener on which a broker on ZooKeeper takes the controller's requests apart from all others.",
+        only="3.3", not_served=reasons.ZOOKEEPER),
+    row("early.start.listeners", LIST, None, distinct(null=True), HIGH, READ_ONLY,
+        "The listeners that open before the authorizer has loaded its rules.",
+        in_3_3={"type": STRING, "validator": ANY}),
+    row("num.network.threads", INT, 3, at_least(1), HIGH, CLUSTER_WIDE,
+        "The number of processors per listener, each with its own selector and queues."),
+    row("queued.max.requests", INT, 500, at_least(1), HIGH, READ_ONLY,
+        "How many requests may wait for a handler before reading from the network stops."),
+    row("queued.max.request.bytes", LONG, -1, ANY, MEDIUM, READ_ONLY,
+        "How many bytes of requests may wait for a handler before reading stops; -1 sets no limit."),
+    row("socket.send.buffer.bytes", INT, 102400, ANY, HIGH, READ_ONLY,
+        "The size asked for the kernel's send buffer of a connection; -1 leaves it to the kernel."),
+    row("socket.receive.buffer.bytes", INT, 102400, ANY, HIGH, READ_ONLY,
+        "The size asked for the kernel's receive buffer of a connection; -1 leaves it to the kernel."),
+    row("socket.request.max.bytes", INT, 104857600, at_least(1), HIGH, READ_ONLY,
+        "The longest request frame that is read; a longer one closes the connection."),
+    row("socket.listen.backlog.size", INT, 50, at_least(1), MEDIUM, READ_ONLY,
+        "How many connections the kernel holds that were not accepted yet."),
+    row("max.connections.per.ip", INT, INT_MAX, at_least(0), MEDIUM, CLUSTER_WIDE,
+        "How many connections one address may hold at a time."),
+    row("max.connections.per.ip.overrides", STRING, "", ANY, MEDIUM, CLUSTER_WIDE,
+        "Exceptions to max.connections.per.ip, as comma-separated address:count pairs."),
+    row("max.connections", INT, INT_MAX, at_least(0), MEDIUM, CLUSTER_WIDE,
+        "How many connections the broker holds at a time; may also be set for one listener."),
+    row("max.connection.creation.rate", INT, INT_MAX, at_least(0), MEDIUM, CLUSTER_WIDE,
+        "How many connections per second are accepted; may also be set for one listener."),
+    row("connections.max.idle.ms", LONG, 600000, ANY, MEDIUM, READ_ONLY,
+        "How long a connection may stay silent before it is closed."),
+    row("connection.failed.authentication.delay.ms", INT, 100, at_least(0), LOW, READ_ONLY,
+        "How long the close after a failed authentication is held back, to slow down guessing."),
+    row("connections.max.reauth.ms", LONG, 0, ANY, MEDIUM, READ_ONLY,
+        "How long an authentication holds before a SASL client has to repeat it; 0 means for ever."),
+    SHARED["socket.connection.setup.timeout.ms"].like(update_mode=READ_ONLY, not_served=reasons.NETWORK),
+    SHARED["socket.connection.setup.timeout.max.ms"].like(update_mode=READ_ONLY, not_served=reasons.NETWORK),
+    row("max.incremental.fetch.session.cache.slots", INT, 1000, at_least(0), MEDIUM, READ_ONLY,
+        "How many incremental fetch sessions the broker remembers."),
+    row("fetch.max.bytes", INT, 57671680, at_least(1024), MEDIUM, READ_ONLY,
+        "The most bytes one Fetch answer may carry, whatever the client allows."),
+    row("fetch.purgatory.purge.interval.requests", INT, 1000, ANY, MEDIUM, READ_ONLY,
+        "After how many finished waits the list of waiting fetches is swept."),
+    row("producer.purgatory.purge.interval.requests", INT, 1000, ANY, MEDIUM, READ_ONLY,
+        "After how many finished waits the list of waiting produce requests is swept."),
+    row("delete.records.purgatory.purge.interval.requests", INT, 1, ANY, MEDIUM, READ_ONLY,
+        "After how many finished waits the list of waiting DeleteRecords is swept."),
+)
+# fmt: on

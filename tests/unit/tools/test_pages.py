@@ -1,0 +1,38 @@
+"""The generated pages are the ones that are committed, and say of every config and API what it is."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from odradek.config import broker, consumer
+from odradek.protocol import apis
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def check(root: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(root / "tools" / "pages.py"), "--check"]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_the_pages_are_what_the_tables_say() -> None:
+    assert check(ROOT).stdout == ""
+
+
+def test_a_page_that_differs_fails_the_check(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "tools", tmp_path / "tools")
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    (tmp_path / "docs" / "configs.md").write_text("old", encoding="utf-8")
+    checked = check(tmp_path)
+    assert checked.returncode == 1
+    assert "configs.md" in checked.stdout and "make pages" in checked.stdout
+
+
+def test_the_pages_name_every_config_and_api() -> None:
+    configs = (ROOT / "docs" / "configs.md").read_text(encoding="utf-8")
+    for name in (*broker.TABLE.rows, *broker.TABLE.companions, *consumer.TABLE.rows):
+        assert f"**`{name}`**" in configs
+    gaps = (ROOT / "docs" / "gaps.md").read_text(encoding="utf-8")
+    for api in apis.ALL:
+        assert f"| {api.key} | {api.message} |" in gaps

@@ -1,0 +1,90 @@
+"""docs/configs.md: every config with its type, default and meaning, and whether it is served."""
+
+from collections.abc import Callable
+
+from odradek.config import admin, broker, client_metrics, consumer, group, producer, quotas, topic
+from odradek.config.definition import RELEASES, Definition, Table
+from odradek.config.types import text_of
+
+TABLES = (
+    ("Broker and controller", broker.TABLE),
+    ("Topic", topic.TABLE),
+    ("Group", group.TABLE),
+    ("Client metrics subscription", client_metrics.TABLE),
+    ("Producer", producer.TABLE),
+    ("Consumer", consumer.TABLE),
+    ("Admin client", admin.TABLE),
+    ("Quotas of users and clients", quotas.USER),
+    ("Quotas of addresses", quotas.IP),
+    ("Rates of a running broker", quotas.BROKER),
+)
+
+HEAD = """# Configs
+
+Made by `make pages` from the tables in `src/odradek/config/`; do not edit it.
+
+Every config of Kafka 3.3 and 4.3, under Kafka's own names. The release profile of the cluster decides which of them
+exist and which default holds. Where the two differ, the value of 4.3 comes first and that of 3.3 after it. *Served*
+says whether a config has an effect yet, and if not, why. Secrets (PASSWORD) are never shown in a log or an answer.
+"""
+
+
+def render() -> str:
+    parts = [HEAD]
+    for title, table in TABLES:
+        parts.append(f"\n## {title}\n")
+        parts.append(_served(table))
+        parts += [_row(row) for row in sorted(table.rows.values(), key=lambda row: row.name)]
+        if table.companions:
+            parts.append("\nRead from the same file, though no part of Kafka's table:\n")
+            listed = [row for row in table.companions.values() if row.name not in table.rows]
+            parts += [_row(row) for row in listed]
+    return "\n".join(parts) + "\n"
+
+
+def _served(table: Table) -> str:
+    served = sum(row.served for row in table.rows.values())
+    return f"{len(table.rows)} configs, {served} served.\n"
+
+
+def _row(row: Definition) -> str:
+    facts = [_both(row, _type), _both(row, _default)]
+    if valid := _both(row, _valid):
+        facts.append(valid)
+    facts.append(f"importance {row.importance.lower()}")
+    if row.update_mode is not None:
+        facts.append(_both(row, lambda one: str(one.update_mode)))
+    if len(row.releases) == 1:
+        facts.append(f"only {row.releases[0]}")
+    if row.internal:
+        facts.append("internal")
+    if row.synonyms:
+        facts.append("falls back on " + ", ".join(f"`{synonym.name}`" for synonym in row.synonyms))
+    served = "served" if row.served else f"not served: {row.not_served}"
+    return f"- **`{row.name}`**: {row.doc} *{'; '.join(facts)}; {served}*"
+
+
+def _both(row: Definition, fact: Callable[[Definition], str]) -> str:
+    """The fact in 4.3, and in 3.3 where it was another."""
+    now, before = fact(row.at(row.releases[-1])), fact(row.at(row.releases[0]))
+    if now == before or len(row.releases) < len(RELEASES):
+        return now
+    return f"{now or 'any value'} (3.3: {before or 'any value'})"
+
+
+def _type(row: Definition) -> str:
+    return row.type.name.lower()
+
+
+def _default(row: Definition) -> str:
+    if row.is_required:
+        return "required"
+    text = text_of(row.default)
+    return "default null" if text is None else f"default `{text}`" if text else "default empty"
+
+
+def _valid(row: Definition) -> str:
+    text = row.validator.text
+    if not text or len(text) > 200:
+        return ""
+    return f"valid `{text}`"

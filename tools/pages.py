@@ -1,0 +1,36 @@
+"""The pages under docs/ that are made from the tables, so that they cannot lie. `--check` only compares."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import config_page
+import gaps
+
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+PAGES: dict[str, Callable[[], str]] = {"configs.md": config_page.render, "gaps.md": gaps.render}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a page is not what the tables say")
+    check = parser.parse_args().check
+    stale = []
+    for name, render in PAGES.items():
+        path, text = DOCS / name, render()
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(name)
+        if not check:
+            path.write_text(text, encoding="utf-8")
+    if stale:
+        print(f"{'out of date: run `make pages`:' if check else 'rewritten:'} {', '.join(stale)}")
+    return 1 if stale and check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,163 @@
+"""The stages of `make test`, by cost: each is a list of commands with a budget in minutes on two cores.
+
+    python tools/stages.py              every stage, as CI runs them
+    python tools/stages.py unit lint    these
+    python tools/stages.py --long       every stage with far more examples, and an hour of fuzzing
+
+A failed stage does not stop the next one. An overrun of a budget is reported, not punished: machines differ.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHON = sys.executable
+BIN = Path(PYTHON).parent
+PYTEST = [PYTHON, "-m", "pytest", "-q", "-n", "2"]
+VERSIONS = ("3.11", "3.12", "3.13")
+
+Command = list[str]
+
+
+class Stage:
+    def __init__(
+        self, minutes: float, commands: "Callable[[Options], list[Command]]", env: dict[str, str] | None = None
+    ):
+        self.minutes = minutes
+        self.commands = commands
+        self.env = env or {}
+
+
+class Options:
+    def __init__(self, arguments: argparse.Namespace):
+        self.long: bool = arguments.long
+        self.fuzz_seconds: int = int(arguments.hours * 3600) if arguments.hours else 3600 if arguments.long else 60
+
+
+def lint(_: Options) -> list[Command]:
+    return [
+        [str(BIN / "ruff"), "format", "--check"],
+        [str(BIN / "ruff"), "check"],
+        [str(BIN / "mypy")],
+        [str(BIN / "lint-imports")],
+        [PYTHON, "tools/pages.py", "--check"],
+    ]
+
+
+def unit(_: Options) -> list[Command]:
+    return [[*PYTEST, "tests/unit", "tests/golden"]]
+
+
+def pure(_: Options) -> list[Command]:
+    """The twins must serve alone: golden bytes, records and the exchange with one other client."""
+    return [
+        [*PYTEST, "tests/golden", "tests/unit/records", "tests/unit/protocol", "tests/interop", "-k", "not aiokafka"]
+    ]
+
+
+def pythons(_: Options) -> list[Command]:
+    """Unit and golden tests on every other supported Python that is installed."""
+    commands: list[Command] = []
+    for version in VERSIONS:
+        if version == f"{sys.version_info.major}.{sys.version_info.minor}":
+            continue
+        python = find_python(version)
+        if python is None:
+            print(f"skipped: Python {version} is not installed; install it to test on it too")
+            continue
+        venv = ROOT / f".venv-{version}"
+        inside = str(venv / "bin" / "python")
+        commands += [
+            [python, "-m", "venv", "--clear", str(venv)],
+            [inside, "-m", "pip", "install", "--quiet", ".[test]"],
+            [inside, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", "tests/unit", "tests/golden"],
+        ]
+    return commands
+
+
+def find_python(version: str) -> str | None:
+    """A `python3.x` that runs: a version manager leaves names on the path that only say what to install."""
+    candidates = [shutil.which(f"python{version}")]
+    managed = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    candidates += [str(path / "bin" / f"python{version}") for path in sorted(managed.glob(f"{version}.*"))]
+    for candidate in candidates:
+        if candidate and Path(candidate).exists():
+            probe = subprocess.run([candidate, "-c", "import venv"], capture_output=True, check=False)
+            if probe.returncode == 0:
+                return candidate
+    return None
+
+
+def properties(_: Options) -> list[Command]:
+    return [[*PYTEST, "tests/property"]]
+
+
+def fuzz(options: Options) -> list[Command]:
+    probe = [PYTHON, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "atheris>=2.3"]
+    if subprocess.run(probe, check=False, capture_output=True).returncode != 0:
+        print("skipped: atheris has no wheel for this Python; use one of 3.11-3.13 on x86-64 Linux to fuzz")
+        return []
+    return [[PYTHON, "tests/fuzz/decoders.py", f"-max_total_time={options.fuzz_seconds}", "fuzz-corpus"]]
+
+
+def interop(_: Options) -> list[Command]:
+    return [[PYTHON, "-m", "pytest", "-q", "tests/interop"]]
+
+
+def system(_: Options) -> list[Command]:
+    return [[PYTHON, "-m", "pytest", "-q", "tests/system"]]
+
+
+STAGES: dict[str, Stage] = {
+    "lint": Stage(1, lint),
+    "unit": Stage(3, unit),
+    "pure": Stage(2, pure, {"ODRADEK_PURE": "1"}),
+    "pythons": Stage(4, pythons),
+    "property": Stage(3, properties),
+    "fuzz": Stage(1.5, fuzz),
+    "interop": Stage(2, interop),
+    "system": Stage(3, system),
+}
+
+
+def run(name: str, options: Options) -> tuple[bool, float]:
+    stage = STAGES[name]
+    environment = {**os.environ, **stage.env, "HYPOTHESIS_PROFILE": "long" if options.long else "ci"}
+    environment.pop("PYTHONPATH", None)
+    started = time.monotonic()
+    print(f"\n== {name} (budget {stage.minutes:g} min)", flush=True)
+    passed = True
+    for command in stage.commands(options):
+        print("$ " + " ".join(Path(part).name if part.startswith("/") else part for part in command), flush=True)
+        if subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode != 0:
+            passed = False
+            break
+    return passed, (time.monotonic() - started) / 60
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("stages", nargs="*", metavar="STAGE", help=", ".join(STAGES))
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--hours", type=float, help="of fuzzing")
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.stages if name not in STAGES]
+    if unknown:
+        parser.error(f"no stage is called {unknown[0]}; there are {', '.join(STAGES)}")
+    options = Options(arguments)
+    outcomes = {name: run(name, options) for name in arguments.stages or STAGES}
+    print()
+    for name, (passed, minutes) in outcomes.items():
+        over = "  over budget" if minutes > STAGES[name].minutes and not options.long else ""
+        print(f"{'passed' if passed else 'FAILED':<7}{name:<10}{minutes:5.1f} of {STAGES[name].minutes:g} min{over}")
+    return 0 if all(passed for passed, _ in outcomes.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
