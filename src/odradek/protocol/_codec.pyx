@@ -5,6 +5,7 @@ A plan becomes an array of C structs on first use. Fields are read and written s
 object whose slot was never written holds NULL there, which reads as the default.
 """
 
+cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.float cimport PyFloat_FromDouble
@@ -130,6 +131,7 @@ cdef struct Op:
     Member* members
 
 
+@cython.no_gc_clear  # the collector would take `blocks` away before `__dealloc__` has freed what they name
 cdef class CompiledPlan:
     """The C form of one plan. `kept` holds a reference to everything that the C structs point at."""
 

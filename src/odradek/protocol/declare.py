@@ -200,18 +200,13 @@ class Struct(metaclass=StructType):
     __slots__ = ("unknown_tags",)
     fields: ClassVar[tuple[Field, ...]]
     plans: ClassVar[dict[tuple[int, bool], Plan]]
-    by_name: ClassVar[dict[str, Field]]
-    constants: ClassVar[dict[str, Any]]  # defaults that need no copy
+    constants: ClassVar[dict[str, Any]]  # defaults that need no copy, noted as they are asked for
     unknown_tags: tuple[tuple[int, bytes], ...]  # tag and bytes, as they came: written back by encode
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.plans = {}
-        cls.by_name = {field.name: field for field in cls.fields}
-        cls.constants = {
-            field.name: field.default for field in cls.fields if not isinstance(field.default, (list, type))
-        }
-        cls.constants["unknown_tags"] = ()
+        cls.constants = {"unknown_tags": ()}
 
     def __init__(self, **values: Any) -> None:
         for name, value in values.items():
@@ -225,11 +220,19 @@ class Struct(metaclass=StructType):
         try:
             return self.constants[name]
         except KeyError:
-            field = self.by_name.get(name)
-        if field is None:
+            return self._default_of(name)
+
+    def _default_of(self, name: str) -> Any:
+        for field in self.fields:
+            if field.name == name:
+                break
+        else:
             raise AttributeError(f"{type(self).__name__} has no field {name!r}")
         value = field.fresh_default()
-        setattr(self, name, value)
+        if isinstance(value, (list, Struct)):
+            setattr(self, name, value)
+        else:
+            self.constants[name] = value
         return value
 
     def __eq__(self, other: object) -> bool:

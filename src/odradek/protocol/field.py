@@ -20,16 +20,17 @@ Versions = tuple[int, int]
 NEVER: Versions = (0, -1)
 
 
+_parsed: dict[str, Versions] = {"": (0, VERSION_MAX), "none": NEVER}
+
+
 def parse_versions(text: str) -> Versions:
     """`"3+"`, `"0-4"`, `"7"`, `""` (every version) and `"none"` as the first and the last version."""
-    if not text:
-        return (0, VERSION_MAX)
-    if text == "none":
-        return NEVER
-    if text.endswith("+"):
-        return (int(text[:-1]), VERSION_MAX)
-    low, _, high = text.partition("-")
-    return (int(low), int(high or low))
+    versions = _parsed.get(text)
+    if versions is None:
+        low, _, high = text.removesuffix("+").partition("-")
+        versions = (int(low), VERSION_MAX if text.endswith("+") else int(high or low))
+        _parsed[text] = versions
+    return versions
 
 
 class Field:

@@ -1,0 +1,212 @@
+"""Arrow's columnar memory layout: what gather returns and what build takes, with or without pyarrow.
+
+Plain buffers are enough for both. pyarrow is imported only by the calls that name it, and shares the same memory.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from odradek.records.rows import Buffer
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from odradek.records.columns import Columns
+
+
+class BinaryColumn:
+    """`length` byte strings or nulls: string i lies in `data` between entries `first + i` and the next of `offsets`.
+
+    Offsets are native int32, or int64 where `is_large`; bit `first + i` of `validity`, lowest bit of a byte first, is
+    set where string i is not null; without a bitmap none is.
+    """
+
+    __slots__ = ("data", "first", "is_large", "length", "null_count", "offsets", "validity")
+
+    def __init__(
+        self,
+        length: int,
+        offsets: Buffer,
+        data: Buffer,
+        validity: Buffer | None = None,
+        *,
+        null_count: int | None = None,
+        is_large: bool = False,
+        first: int = 0,
+    ) -> None:
+        self.length = length
+        self.offsets = offsets
+        self.data = data
+        self.validity = validity
+        self.null_count = (0 if validity is None else -1) if null_count is None else null_count  # -1: not counted
+        self.is_large = is_large
+        self.first = first
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __repr__(self) -> str:
+        return f"BinaryColumn({self.length} rows, {len(self.data)} bytes)"
+
+    def to_list(self) -> list[bytes | None]:
+        """As Python objects, for tests and small columns."""
+        ends = memoryview(self.offsets).cast("B").cast("q" if self.is_large else "i")
+        data = memoryview(self.data)
+        strings: list[bytes | None] = []
+        for row in range(self.first, self.first + self.length):
+            is_valid = self.validity is None or self.validity[row >> 3] >> (row & 7) & 1
+            strings.append(bytes(data[ends[row] : ends[row + 1]]) if is_valid else None)
+        return strings
+
+    def to_pyarrow(self, *, is_string: bool = False) -> "pa.Array[Any]":
+        import pyarrow as pa
+
+        small, large = (pa.string(), pa.large_string()) if is_string else (pa.binary(), pa.large_binary())
+        buffers = [_py_buffer(self.validity), _py_buffer(self.offsets), _py_buffer(self.data)]
+        return pa.Array.from_buffers(
+            large if self.is_large else small, self.length, buffers, self.null_count, self.first
+        )
+
+    @classmethod
+    def from_pyarrow(cls, column: "pa.Array[Any]") -> "BinaryColumn":
+        """A binary or string array, of either offset width, sliced or not; its buffers are shared."""
+        import pyarrow as pa
+        from pyarrow import types
+
+        kind = column.type
+        if types.is_dictionary(kind) or types.is_binary_view(kind) or types.is_string_view(kind):
+            column = column.cast(pa.large_binary())
+        elif types.is_null(kind) or types.is_fixed_size_binary(kind):
+            column = column.cast(pa.binary())
+        kind = column.type
+        is_large = types.is_large_binary(kind) or types.is_large_string(kind)
+        if not (is_large or types.is_binary(kind) or types.is_string(kind)):
+            raise TypeError(f"keys and values are binary or string columns, not {kind}")
+        validity, offsets, data = column.buffers()
+        return cls(
+            len(column),
+            memoryview(offsets) if offsets is not None else bytes(8),
+            memoryview(data) if data is not None else b"",
+            memoryview(validity) if validity is not None and column.null_count else None,
+            null_count=column.null_count,
+            is_large=is_large,
+            first=column.offset if offsets is not None else 0,
+        )
+
+
+class HeadersColumn:
+    """A list of (key, value) per record: list i is entries `offsets[first + i]` to `offsets[first + i + 1]`."""
+
+    __slots__ = ("first", "is_large", "keys", "length", "offsets", "validity", "values")
+
+    def __init__(
+        self,
+        length: int,
+        offsets: Buffer,
+        keys: BinaryColumn,
+        values: BinaryColumn,
+        validity: Buffer | None = None,
+        *,
+        is_large: bool = False,
+        first: int = 0,
+    ) -> None:
+        self.length = length
+        self.offsets = offsets
+        self.keys = keys
+        self.values = values
+        self.validity = validity  # a null list is a record without headers
+        self.is_large = is_large
+        self.first = first
+
+    def __len__(self) -> int:
+        return self.length
+
+    def to_list(self) -> list[list[tuple[bytes, bytes | None]]]:
+        ends = memoryview(self.offsets).cast("B").cast("q" if self.is_large else "i")
+        pairs = [(key or b"", value) for key, value in zip(self.keys.to_list(), self.values.to_list(), strict=True)]
+        lists = []
+        for row in range(self.first, self.first + self.length):
+            is_valid = self.validity is None or self.validity[row >> 3] >> (row & 7) & 1
+            lists.append(pairs[ends[row] : ends[row + 1]] if is_valid else [])
+        return lists
+
+    def to_pyarrow(self) -> "pa.Array[Any]":
+        import pyarrow as pa
+
+        keys = _valid_strings(self.keys)
+        pair = pa.StructArray.from_arrays([keys, self.values.to_pyarrow()], names=["key", "value"])
+        kind = pa.large_list(pair.type) if self.is_large else pa.list_(pair.type)
+        buffers = [_py_buffer(self.validity), _py_buffer(self.offsets)]
+        return pa.Array.from_buffers(kind, self.length, buffers, offset=self.first, children=[pair])
+
+    @classmethod
+    def from_pyarrow(cls, column: "pa.Array[Any]") -> "HeadersColumn":
+        """list<struct<key: string, value: binary>>, the form that `to_pyarrow` and Spark's connector give."""
+        from pyarrow import types
+
+        is_large = types.is_large_list(column.type)
+        if not (is_large or types.is_list(column.type)) or not types.is_struct(column.type.value_type):
+            raise TypeError(f"headers are a list of (key, value) structs, not {column.type}")
+        validity, offsets = column.buffers()[:2]
+        pairs = column.values
+        if pairs.null_count:
+            raise ValueError("a header is null; a record without headers has an empty list")
+        return cls(
+            len(column),
+            memoryview(offsets) if offsets is not None else bytes(8),
+            BinaryColumn.from_pyarrow(pairs.field("key")),
+            BinaryColumn.from_pyarrow(pairs.field("value")),
+            memoryview(validity) if validity is not None and column.null_count else None,
+            is_large=is_large,
+            first=column.offset if offsets is not None else 0,
+        )
+
+
+def to_record_batch(columns: "Columns") -> "pa.RecordBatch":
+    """key, value, headers, offset, timestamp: the columns of a scan as pyarrow's, over the gathered memory."""
+    import pyarrow as pa
+
+    rows = len(columns)
+    offsets = pa.Array.from_buffers(pa.int64(), rows, [None, pa.py_buffer(columns.offsets())], 0)
+    times = pa.Array.from_buffers(pa.timestamp("ms"), rows, [None, pa.py_buffer(columns.timestamps())], 0)
+    arrays = [
+        columns.keys().to_pyarrow(),
+        columns.values().to_pyarrow(),
+        columns.headers().to_pyarrow(),
+        offsets,
+        times,
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=["key", "value", "headers", "offset", "timestamp"])
+
+
+def timestamps_of(column: "pa.Array[Any]", default_ms: int) -> memoryview:
+    """An int64 or timestamp array as milliseconds; nulls get `default_ms`."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("ms"), safe=False)
+    column = column.cast(pa.int64())
+    if column.null_count:
+        column = column.fill_null(default_ms)
+    data = column.buffers()[1]
+    if data is None:
+        return memoryview(b"")
+    return memoryview(data)[8 * column.offset : 8 * (column.offset + len(column))]
+
+
+def _valid_strings(keys: BinaryColumn) -> "pa.Array[Any]":
+    """Header keys are UTF-8 by convention only; bytes that are not get U+FFFD, as in Kafka's own reader."""
+    import pyarrow as pa
+
+    strings = keys.to_pyarrow(is_string=True)
+    try:
+        strings.validate(full=True)
+    except pa.ArrowInvalid:
+        strings = pa.array([(key or b"").decode("utf-8", "replace") for key in keys.to_list()], pa.string())
+    return strings
+
+
+def _py_buffer(buffer: Buffer | None) -> Any:
+    import pyarrow as pa
+
+    return None if buffer is None else pa.py_buffer(buffer)

@@ -1,0 +1,52 @@
+"""Gives checked records their offsets: in place where that is enough, else in a batch that is written anew."""
+
+from odradek.protocol import errors
+from odradek.records.batch import RecordBatch
+from odradek.records.checked import CheckedRecords
+from odradek.records.convert import Appendable, recompress, up_convert
+from odradek.records.legacy import LegacyBatch
+from odradek.records.varint import Buffer
+
+
+def assign(checked: CheckedRecords, base_offset: int, partition_leader_epoch: int, now_ms: int) -> Appendable:
+    """The one batch to append. `now_ms` is that of the check: with LogAppendTime both must tell the same time.
+
+    In place, the buffer that was checked is written to, and the batch is a view of it. Only a rebuilt batch is
+    measured against max.message.bytes again: the check has measured the other.
+    """
+    first = checked.batches[0]
+    if isinstance(first, RecordBatch) and not checked.needs_rebuild:
+        return _assign_in_place(first, checked, base_offset, partition_leader_epoch)
+    rules = checked.rules
+    if isinstance(first, RecordBatch):
+        rebuilt = recompress(first, checked.target_codec, rules.compression_level, rules.decompressed_bytes_max)
+        placed = _assign_in_place(RecordBatch(bytearray(rebuilt)), checked, base_offset, partition_leader_epoch)
+    else:
+        messages = [batch for batch in checked.batches if isinstance(batch, LegacyBatch)]
+        placed = up_convert(
+            messages,
+            base_offset,
+            codec=checked.target_codec,
+            level=rules.compression_level,
+            log_append_time=now_ms if rules.is_append_time else None,
+            partition_leader_epoch=partition_leader_epoch,
+            limit_bytes=rules.decompressed_bytes_max,
+        )
+    _check_size(placed.data, rules.max_message_bytes, rules.topic_partition)
+    return placed
+
+
+def _assign_in_place(
+    batch: RecordBatch, checked: CheckedRecords, base_offset: int, partition_leader_epoch: int
+) -> Appendable:
+    batch.assign(base_offset, partition_leader_epoch)
+    if not batch.is_control:
+        batch.set_max_timestamp(checked.rules.timestamp_type, checked.max_timestamp)
+    return Appendable(batch.buffer, batch.last_offset, converted_count=0)
+
+
+def _check_size(data: Buffer, bytes_max: int, topic_partition: str) -> None:
+    if len(data) > bytes_max:
+        raise errors.MessageTooLarge(
+            f"A batch for {topic_partition} was rewritten to {len(data)} bytes, max.message.bytes is {bytes_max}."
+        )

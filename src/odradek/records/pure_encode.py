@@ -1,0 +1,274 @@
+"""Build in plain Python: the twin of `_encode.pyx`."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+from struct import pack_into
+
+from odradek.protocol import errors
+from odradek.records import crc, layout
+from odradek.records.arrow import BinaryColumn, HeadersColumn
+from odradek.records.rows import Buffer
+
+INT32_MAX = 0x7FFF_FFFF
+INT64_MIN = -(1 << 63)
+INT64_MAX = (1 << 63) - 1
+BAD_OFFSETS = 1
+NULL_HEADER_KEY = 2
+TOO_LARGE = 3
+
+Header = tuple[str | bytes, bytes | None]
+Span = tuple[int, int, int, int]  # first byte, byte behind the last, first row, number of rows
+Identity = tuple[int, int, int, int]  # attributes, producer id, producer epoch, base sequence
+
+_MASK_32 = (1 << 32) - 1
+_MASK_64 = (1 << 64) - 1
+_NULL = b"\x01"  # -1 as a varint
+
+
+def refused(fault: int, row: int) -> Exception:
+    """Columns come from our own side, so what is wrong with them is a mistake of the caller, except for size."""
+    if fault == TOO_LARGE:
+        return errors.MessageTooLarge(f"record {row} alone is larger than the largest request allowed")
+    if fault == NULL_HEADER_KEY:
+        return ValueError(f"record {row}: a header key is null")
+    return ValueError(f"record {row}: the column's offsets descend or leave its data")
+
+
+def next_sequence(sequence: int, increment: int) -> int:
+    """Sequences of an idempotent producer wrap from 2**31 - 1 to 0; without one there is nothing to count."""
+    return sequence if sequence < 0 else (sequence + increment) & INT32_MAX
+
+
+def encode_batches(
+    rows: int,
+    keys: BinaryColumn | None,
+    values: BinaryColumn | None,
+    headers: HeadersColumn | None,
+    timestamps: Buffer | None,
+    default_timestamp: int,
+    identity: Identity,
+    batch_bytes_max: int,
+    request_bytes_max: int,
+    with_crc: bool,
+) -> tuple[bytes, list[Span]]:
+    """Uncompressed batches back to back, and where each lies. Without a CRC if the caller will compress them."""
+    all_keys = _strings(keys, rows)
+    all_values = _strings(values, rows)
+    all_headers = _header_lists(headers, rows)
+    times = _timestamps(timestamps, default_timestamp, rows)
+    attributes, producer_id, producer_epoch, sequence = identity
+    batch_bytes_max = min(batch_bytes_max, request_bytes_max)
+    out = bytearray()
+    spans: list[Span] = []
+    writer = RecordsWriter(batch_bytes_max)
+    first_row = 0
+    for row in range(rows + 1):
+        if row < rows and writer.append(times[row], all_keys[row], all_values[row], all_headers[row]):
+            if writer.size > request_bytes_max:
+                raise refused(TOO_LARGE, row)
+            continue
+        if writer.count:
+            batch = writer.seal(attributes, producer_id, producer_epoch, sequence, with_crc)
+            spans.append((len(out), len(out) + len(batch), first_row, writer.count))
+            out += batch
+            sequence = next_sequence(sequence, writer.count)
+        if row < rows:
+            first_row = row
+            writer = RecordsWriter(batch_bytes_max)
+            writer.append(times[row], all_keys[row], all_values[row], all_headers[row])
+            if writer.size > request_bytes_max:
+                raise refused(TOO_LARGE, row)
+    return bytes(out), spans
+
+
+class RecordsWriter:
+    """The record section of one batch under construction, behind room for its header."""
+
+    __slots__ = ("_out", "base_timestamp", "batch_bytes_max", "count", "max_timestamp")
+
+    def __init__(self, batch_bytes_max: int) -> None:
+        self._out = bytearray(layout.HEADER_SIZE)
+        self.batch_bytes_max = batch_bytes_max
+        self.count = 0
+        self.base_timestamp = layout.NO_TIMESTAMP
+        self.max_timestamp = layout.NO_TIMESTAMP
+
+    @property
+    def size(self) -> int:
+        """Of the batch so far, header included, uncompressed."""
+        return len(self._out)
+
+    def append(self, timestamp: int, key: Buffer | None, value: Buffer | None, headers: Iterable[Header] = ()) -> bool:
+        """False, and nothing has changed, if the record does not fit; the first record of a batch always does."""
+        if not INT64_MIN <= timestamp <= INT64_MAX:
+            raise OverflowError(f"timestamp {timestamp} does not fit in 64 bits")
+        count = self.count
+        record = b"".join(
+            (
+                b"\0",  # attributes, unused so far
+                _varlong(timestamp - self.base_timestamp) if count else b"\0",
+                _varint(count),
+                _varint(len(key)) + key if type(key) is bytes else _prefixed(key),
+                _varint(len(value)) if type(value) is bytes else _prefixed(value),
+                value if type(value) is bytes else b"",  # not joined to its length above: one copy less
+                _encoded_headers(headers) if headers else b"\0",
+            )
+        )
+        prefix = _varint(len(record))
+        out = self._out
+        if count == 0:
+            self.base_timestamp = self.max_timestamp = timestamp
+        elif len(out) + len(prefix) + len(record) > self.batch_bytes_max:
+            return False
+        elif timestamp > self.max_timestamp:
+            self.max_timestamp = timestamp
+        out += prefix
+        out += record
+        self.count = count + 1
+        return True
+
+    def records(self) -> bytes:
+        return bytes(memoryview(self._out)[layout.HEADER_SIZE :])
+
+    def seal(
+        self,
+        attributes: int,
+        producer_id: int,
+        producer_epoch: int,
+        base_sequence: int,
+        with_crc: bool = True,
+    ) -> bytes:
+        out = self._out
+        layout.HEADER.pack_into(
+            out,
+            0,
+            0,
+            len(out) - layout.LOG_OVERHEAD,
+            layout.NO_LEADER_EPOCH,
+            2,
+            0,
+            attributes,
+            self.count - 1,
+            self.base_timestamp,
+            self.max_timestamp,
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            self.count,
+        )
+        if with_crc:
+            checksum = crc.crc32c(memoryview(out)[layout.ATTRIBUTES_OFFSET :])
+            pack_into(">I", out, layout.CRC_OFFSET, checksum)
+        return bytes(out)
+
+
+def _prefixed(field: Buffer | None) -> bytes:
+    if field is None:
+        return _NULL
+    octets = bytes(memoryview(field))
+    return _varint(len(octets)) + octets
+
+
+def _encoded_headers(headers: Iterable[Header]) -> bytes:
+    pairs = list(headers)
+    out = bytearray(_varint(len(pairs)))
+    for key, value in pairs:
+        if key is None:
+            raise ValueError("a header key is null")
+        out += _prefixed(key.encode("utf-8", "surrogateescape") if isinstance(key, str) else key)
+        out += _prefixed(value)
+    return bytes(out)
+
+
+_SMALL_COUNT = 1024  # most lengths and deltas; a larger table would show in the import time
+_SMALL = [bytes([n << 1]) for n in range(64)]
+_SMALL += [bytes([n << 1 & 0x7F | 0x80, n >> 6]) for n in range(64, _SMALL_COUNT)]
+
+
+def _varint(value: int) -> bytes:
+    """Of a length or a count: never negative here."""
+    if value < _SMALL_COUNT:
+        return _SMALL[value]
+    return _unsigned(value << 1 & _MASK_32)
+
+
+def _varlong(value: int) -> bytes:
+    if 0 <= value < _SMALL_COUNT:
+        return _SMALL[value]
+    value = ((value + (1 << 63)) & _MASK_64) - (1 << 63)  # a difference that leaves 64 bits wraps around
+    return _unsigned(((value << 1) ^ (value >> 63)) & _MASK_64)
+
+
+def _unsigned(raw: int) -> bytes:
+    out = bytearray()
+    while raw > 0x7F:
+        out.append(raw & 0x7F | 0x80)
+        raw >>= 7
+    out.append(raw)
+    return bytes(out)
+
+
+def _strings(column: BinaryColumn | None, rows: int) -> list[bytes | None]:
+    if column is None:
+        return [None] * rows
+    ends = _ends(column, rows)
+    _check_bitmap(column, rows)
+    data = column.data if isinstance(column.data, bytes) else bytes(column.data)
+    strings: list[bytes | None] = []
+    for row, (start, stop) in enumerate(pairwise(ends)):
+        if column.validity is not None and not _is_valid(column, row):
+            strings.append(None)
+        elif 0 <= start <= stop <= len(data):
+            strings.append(data[start:stop])
+        else:
+            raise refused(BAD_OFFSETS, row)
+    return strings
+
+
+def _header_lists(column: HeadersColumn | None, rows: int) -> list[list[tuple[bytes, bytes | None]]]:
+    if column is None:
+        return [[]] * rows
+    ends = _ends(column, rows)
+    _check_bitmap(column, rows)
+    keys = _strings(column.keys, column.keys.length)
+    values = _strings(column.values, column.values.length)
+    entries = min(len(keys), len(values))
+    lists: list[list[tuple[bytes, bytes | None]]] = []
+    for row in range(rows):
+        pairs: list[tuple[bytes, bytes | None]] = []
+        if _is_valid(column, row):
+            if not 0 <= ends[row] <= ends[row + 1] <= entries:
+                raise refused(BAD_OFFSETS, row)
+            for entry in range(ends[row], ends[row + 1]):
+                key = keys[entry]
+                if key is None:
+                    raise refused(NULL_HEADER_KEY, row)
+                pairs.append((key, values[entry]))
+        lists.append(pairs)
+    return lists
+
+
+def _ends(column: BinaryColumn | HeadersColumn, rows: int) -> list[int]:
+    ends = memoryview(column.offsets).cast("B").cast("q" if column.is_large else "i")
+    if column.length != rows or column.first < 0 or len(ends) < column.first + rows + 1:
+        raise ValueError(f"a column of {column.length} rows and {len(ends)} offsets cannot give {rows} rows")
+    return ends[column.first : column.first + rows + 1].tolist()
+
+
+def _check_bitmap(column: BinaryColumn | HeadersColumn, rows: int) -> None:
+    if column.validity is not None and len(column.validity) * 8 < column.first + rows:
+        raise ValueError(f"a validity bitmap of {len(column.validity)} bytes cannot cover {rows} rows")
+
+
+def _is_valid(column: BinaryColumn | HeadersColumn, row: int) -> bool:
+    bit = column.first + row
+    return column.validity is None or bool(column.validity[bit >> 3] >> (bit & 7) & 1)
+
+
+def _timestamps(timestamps: Buffer | None, default_timestamp: int, rows: int) -> list[int]:
+    if timestamps is None:
+        return [default_timestamp] * rows
+    times = memoryview(timestamps).cast("B").cast("q")
+    if len(times) < rows:
+        raise ValueError(f"{len(times)} timestamps are too few for {rows} rows")
+    return times[:rows].tolist()
