@@ -39,7 +39,9 @@ def produce_response(version: int) -> Message:
 
 
 def fetch_request(version: int) -> Message:
-    partitions = [fetch.FetchPartition(partition=i, fetch_offset=1000 + i, partition_max_bytes=1 << 20) for i in range(3)]
+    partitions = [
+        fetch.FetchPartition(partition=i, fetch_offset=1000 + i, partition_max_bytes=1 << 20) for i in range(3)
+    ]
     topic = fetch.FetchTopic(partitions=partitions)
     _name(topic, "topic", version, ids_from=13)
     return fetch.FetchRequest(max_wait_ms=500, min_bytes=1, max_bytes=50 << 20, topics=[topic])
@@ -47,7 +49,9 @@ def fetch_request(version: int) -> Message:
 
 def fetch_response(version: int) -> Message:
     partitions = [
-        fetch.PartitionData(partition_index=i, high_watermark=5000, last_stable_offset=5000, log_start_offset=0, records=RECORDS)
+        fetch.PartitionData(
+            partition_index=i, high_watermark=5000, last_stable_offset=5000, log_start_offset=0, records=RECORDS
+        )
         for i in range(3)
     ]
     topic = fetch.FetchableTopicResponse(partitions=partitions)
@@ -62,7 +66,9 @@ def metadata_request(version: int) -> Message:
 def metadata_response(version: int) -> Message:
     brokers = [metadata.MetadataResponseBroker(node_id=i, host="broker.example", port=9092) for i in range(3)]
     partitions = [
-        metadata.MetadataResponsePartition(partition_index=i, leader_id=i % 3, replica_nodes=[0, 1, 2], isr_nodes=[0, 1, 2])
+        metadata.MetadataResponsePartition(
+            partition_index=i, leader_id=i % 3, replica_nodes=[0, 1, 2], isr_nodes=[0, 1, 2]
+        )
         for i in range(12)
     ]
     topic = metadata.MetadataResponseTopic(name=TOPIC, partitions=partitions)
@@ -103,7 +109,11 @@ def kio(name: str, version: int, data: bytes) -> Pair:
 
 
 def kafka_python(name: str, version: int, data: bytes) -> Pair:
-    modules = {"Produce": "kafka.protocol.producer", "Fetch": "kafka.protocol.consumer", "Metadata": "kafka.protocol.metadata"}
+    modules = {
+        "Produce": "kafka.protocol.producer",
+        "Fetch": "kafka.protocol.consumer",
+        "Metadata": "kafka.protocol.metadata",
+    }
     api = name.removesuffix("Request").removesuffix("Response")
     cls = getattr(importlib.import_module(modules[api]), name)
     decoded = cls.decode(data, version=version)
@@ -133,7 +143,9 @@ def ours(executor: Any, message: Message, version: int, data: bytes) -> Pair:
 
 def main() -> int:
     compiled = native.load_compiled("odradek.protocol._codec")
-    print(f"{'message':<18}{'way':<8}{'peer':<14}{'v':>3}{'peer µs':>9}{'ours µs':>9}{'ratio':>7}{'pure µs':>9}{'ratio':>7}")
+    print(
+        f"{'message':<18}{'way':<8}{'peer':<14}{'v':>3}{'peer µs':>9}{'ours µs':>9}{'ratio':>7}{'pure µs':>9}{'ratio':>7}"
+    )
     ratios: dict[str, list[float]] = {peer: [] for peer in PEERS}
     pure_ratios: dict[str, list[float]] = {peer: [] for peer in PEERS}
     for name, build, versions in CASES:

@@ -17,6 +17,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memmove
 
+from odradek.protocol.codec import check_unknown_tags
 from odradek.protocol.errors import EncodeError, PeerProtocolError
 from odradek.protocol.field import KIND_NAMES
 from odradek.protocol import plan as plans
@@ -451,7 +452,7 @@ cdef int read_tags(Reader* reader, CompiledPlan plan, PyObject* message) except 
             unknown.append((tag, PyBytes_FromStringAndSize(<const char*>reader.data + reader.position, size)))
             reader.position += size
     if unknown:
-        (<object>message).unknown_tags = tuple(unknown)
+        (<object>message).unknown_tags = tuple(sorted(unknown))
     return 0
 
 
@@ -693,12 +694,13 @@ cdef int write_value(CompiledPlan plan, Member* member, unsigned char* place, ob
 cdef long long integer(CompiledPlan plan, Member* member, object value) except? -1:
     cdef int overflow = 0
     cdef long long number
+    cdef object exact = value
     if not PyLong_CheckExact(<PyObject*>value):
         try:
-            value = PyNumber_Index(value)
+            exact = PyNumber_Index(value)
         except TypeError:
             raise misfit(plan, member, value) from None
-    number = PyLong_AsLongLongAndOverflow(value, &overflow)
+    number = PyLong_AsLongLongAndOverflow(exact, &overflow)
     if overflow:
         raise misfit(plan, member, value)
     return number
@@ -781,6 +783,12 @@ cdef int write_records(Writer* writer, CompiledPlan plan, Op* op, object value, 
         get_buffer(plan, op, value, &buffer)
         size = buffer.len
         PyBuffer_Release(&buffer)
+    elif not isinstance(claimed, int):
+        raise EncodeError(
+            f"{plan.name}.{<object>op.name} has the size {claimed!r} where a number of bytes is expected"
+        )
+    elif claimed < 0 or claimed > LENGTH_MAX:
+        raise length_error(plan, op, claimed)
     else:
         size = claimed
     write_length(writer, plan, op, size, 4)
@@ -841,6 +849,7 @@ cdef int write_tags(Writer* writer, CompiledPlan plan, PyObject* message) except
         if value != NULL and not is_default(op, value):
             present.append((op.tag, index, <object>value))
     if unknown != NULL and <object>unknown:
+        check_unknown_tags(plan.name, <object>unknown)
         present += [(tag, -1, data) for tag, data in <object>unknown]
         present.sort(key=first)
         check_tags(plan, present)
@@ -932,7 +941,7 @@ cdef object null_error(CompiledPlan plan, Op* op):
 
 cdef int write_length(Writer* writer, CompiledPlan plan, Op* op, Py_ssize_t length, int width) except -1:
     if length < 0 or length > LENGTH_MAX:
-        raise EncodeError(f"{plan.name}.{<object>op.name} has the size {length}, at most {LENGTH_MAX} fits")
+        raise length_error(plan, op, length)
     if op.compact:
         write_varint(writer, length + 1)
     elif width == 2:
@@ -940,6 +949,10 @@ cdef int write_length(Writer* writer, CompiledPlan plan, Op* op, Py_ssize_t leng
     else:
         store32(reserve(writer, 4), <uint32_t>length)
     return 0
+
+
+cdef object length_error(CompiledPlan plan, Op* op, object length):
+    return EncodeError(f"{plan.name}.{<object>op.name} has the size {length}, at most {LENGTH_MAX} fits")
 
 
 cdef int write_varint(Writer* writer, Py_ssize_t value) except -1:

@@ -19,6 +19,7 @@ from odradek.protocol.plan import (
     FIXED,
     LENGTH_MAX,
     STRING_BYTES_MAX,
+    TAG_MAX,
     TAGS_COST_BYTES,
     Plan,
     Step,
@@ -188,7 +189,7 @@ class _Decoder:
                 self.position = start + size
                 unknown.append((tag, bytes(self.view[start : self.position])))
         if unknown:
-            message.unknown_tags = tuple(unknown)
+            message.unknown_tags = tuple(sorted(unknown))
 
     def known_tag(self, plan: Plan, message: Any, tag: int, size: int) -> bool:
         for step in plan.tagged:
@@ -348,6 +349,8 @@ class _Encoder:
         size = getattr(value, "size", None)
         if size is None:
             size = _buffer(plan, step, value).nbytes
+        elif not isinstance(size, int):
+            raise EncodeError(f"{plan.name}.{step.name} has the size {size!r} where a number of bytes is expected")
         self.length(plan, step, size, _INT32)
         if size:
             self.parts += (bytes(self.out), value)
@@ -407,6 +410,7 @@ class _Encoder:
             if value != (step.default[0] if step.kind == FIXED else step.default):
                 present.append((step.tag or 0, step, value))
         if message.unknown_tags:
+            check_unknown_tags(plan.name, message.unknown_tags)
             present += [(tag, None, data) for tag, data in message.unknown_tags]
             present.sort(key=lambda row: row[0])
             _check_tags(plan, present)
@@ -504,6 +508,15 @@ def _misfit(plan: Plan, step: Step, values: tuple[Any, ...]) -> EncodeError:
         except (StructError, TypeError, OverflowError):
             return EncodeError(f"{plan.name}.{name} is {value!r}, which does not fit {KIND_NAMES[kind]}")
     raise AssertionError("every value fits by itself")
+
+
+def check_unknown_tags(owner: str, tags: Any) -> None:
+    """Those that came from a peer are right; a caller may set anything."""
+    for row in tags if isinstance(tags, (tuple, list)) else (tags,):
+        match row:
+            case (int(tag), bytes()) if 0 <= tag <= TAG_MAX:
+                continue
+        raise EncodeError(f"{owner}.unknown_tags holds {row!r} where a tag and its bytes are expected")
 
 
 def _check_tags(plan: Plan, present: list[tuple[int, Step | None, Any]]) -> None:

@@ -201,7 +201,7 @@ class Struct(metaclass=StructType):
     fields: ClassVar[tuple[Field, ...]]
     plans: ClassVar[dict[tuple[int, bool], Plan]]
     constants: ClassVar[dict[str, Any]]  # defaults that need no copy, noted as they are asked for
-    unknown_tags: tuple[tuple[int, bytes], ...]  # tag and bytes, as they came: written back by encode
+    unknown_tags: tuple[tuple[int, bytes], ...]  # tag and bytes by rising tag: written back by encode
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -3,6 +3,9 @@
 Plain buffers are enough for both. pyarrow is imported only by the calls that name it, and shares the same memory.
 """
 
+from array import array
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from odradek.records.rows import Buffer
@@ -56,6 +59,17 @@ class BinaryColumn:
             is_valid = self.validity is None or self.validity[row >> 3] >> (row & 7) & 1
             strings.append(bytes(data[ends[row] : ends[row + 1]]) if is_valid else None)
         return strings
+
+    @classmethod
+    def from_list(cls, strings: Sequence[bytes | None]) -> "BinaryColumn":
+        """From Python objects: the way in for callers without pyarrow."""
+        ends = array("q", accumulate((len(string or b"") for string in strings), initial=0))
+        validity = bytearray((len(strings) + 7) // 8)
+        for row, string in enumerate(strings):
+            validity[row >> 3] |= (string is not None) << (row & 7)
+        data = b"".join(string for string in strings if string is not None)
+        nulls = sum(string is None for string in strings)
+        return cls(len(strings), memoryview(ends).cast("B"), data, validity, null_count=nulls, is_large=True)
 
     def to_pyarrow(self, *, is_string: bool = False) -> "pa.Array[Any]":
         import pyarrow as pa

@@ -5,7 +5,7 @@ when the next record would make it larger than `batch_bytes_max`, counted before
 than that has a batch of its own, and one that no request could carry is MessageTooLarge.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from odradek.records import kernel, layout
@@ -70,9 +70,9 @@ class Batches:
 
 
 def build(
-    values: "BinaryColumn | pa.Array[Any] | None",
+    values: "BinaryColumn | Sequence[bytes | None] | pa.Array[Any] | None",
     *,
-    keys: "BinaryColumn | pa.Array[Any] | None" = None,
+    keys: "BinaryColumn | Sequence[bytes | None] | pa.Array[Any] | None" = None,
     headers: "HeadersColumn | pa.Array[Any] | None" = None,
     timestamps: "Buffer | pa.Array[Any] | None" = None,
     default_timestamp: int,
@@ -82,7 +82,7 @@ def build(
     batch_bytes_max: int = BATCH_BYTES_MAX,
     request_bytes_max: int = REQUEST_BYTES_MAX,
 ) -> Batches:
-    """Batches from columns: ours, or pyarrow's with their memory shared. No values: every value is null.
+    """Batches from columns: ours, pyarrow's with their memory shared, or lists. No values: every value is null.
 
     `timestamps` are int64 milliseconds in native order; without them, and for nulls among them, every record gets
     `default_timestamp`.
@@ -195,7 +195,11 @@ def _compressed_batch(batch: memoryview, codec: int, level: int | None) -> bytea
 
 
 def _binary(column: Any) -> BinaryColumn | None:
-    return column if column is None or isinstance(column, BinaryColumn) else BinaryColumn.from_pyarrow(_one(column))
+    if column is None or isinstance(column, BinaryColumn):
+        return column
+    if isinstance(column, (list, tuple)):
+        return BinaryColumn.from_list(column)
+    return BinaryColumn.from_pyarrow(_one(column))
 
 
 def _headers(column: Any) -> HeadersColumn | None:

@@ -237,3 +237,11 @@ def test_the_slow_reader_agrees() -> None:
         (1, TIME, None),
         (2, TIME, b"c" * 9000),
     ]
+
+
+def test_lists_are_columns_too(executor) -> None:
+    values, keys = [b"one", None, b"", b"four"], [b"a", b"b", None, b""]
+    batches = build(values, keys=keys, default_timestamp=1_700_000_000_000)
+    columns = scan(batches.data)
+    assert columns.values().to_list() == values
+    assert columns.keys().to_list() == keys
