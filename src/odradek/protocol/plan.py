@@ -15,6 +15,7 @@ FIXED = 14  # a step of neighbouring fields of fixed width; the other steps have
 
 STRING_BYTES_MAX = 32767
 LENGTH_MAX = 2147483647
+TAG_MAX = 0xFFFFFFFF
 TAGS_COST_BYTES = 128  # what one unknown tag occupies once decoded: a tuple, an int and the bytes object
 
 # A decoded message may occupy 1 MiB plus 32 times the bytes it came in. Honest messages stay below 25 times: the
