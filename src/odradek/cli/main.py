@@ -12,7 +12,7 @@ from odradek.cli.failure import Failure
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
-    if options.version:
+    if options.wants_version:
         print(_version())
         return 0
     if options.run is None:
@@ -30,7 +30,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="odradek", description="Apache Kafka in Python.")
-    parser.add_argument("--version", action="store_true", help="print the version and which executors serve")
+    parser.add_argument(
+        "--version",
+        action="store_true",
+        dest="wants_version",  # `version` is what several commands call a message's
+        help="print the version and which executors serve",
+    )
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(metavar="COMMAND")
     protocol.add_to(commands)

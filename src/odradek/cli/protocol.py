@@ -115,10 +115,10 @@ def _encode(options: argparse.Namespace) -> int:
     try:
         form = json.loads(_read(options.input))
         data = json_form.from_json(cls, form, version).to_bytes(version)
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise Failure(f"the input is not JSON: {error}") from None
     except errors.EncodeError as error:
         raise Failure(str(error)) from None
+    except (ValueError, RecursionError) as error:  # of no message: numbers and nesting without end count as well
+        raise Failure(f"the input is not JSON: {error}") from None
     if options.binary:
         sys.stdout.buffer.write(data)
     else:
@@ -192,7 +192,7 @@ def _vector(path: str, number: int, line: bytes) -> dict[str, Any]:
         vector = json.loads(line)
         bytes.fromhex(vector["hex"])
         known = isinstance(vector["name"], str) and isinstance(vector["version"], int) and "json" in vector
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         known = False
     if not known:
         raise Failure(f"{path}, line {number}: not a golden vector (an object with name, version, hex and json)")

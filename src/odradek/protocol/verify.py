@@ -107,7 +107,7 @@ def _is_coordinator_key(vector: dict[str, Any]) -> bool:
 
 def _framed(message: Message, version: int, vector: dict[str, Any]) -> str:
     body = message.to_bytes(version).hex()
-    kind = str(vector["type"])
+    kind = vector.get("type")
     if message.api_key is None:  # never framed in a log; the golden files frame it with Java's "no type", -1
         return f"ffffffff0f{version:02x}{body}"
     if kind == "metadata":
@@ -117,7 +117,7 @@ def _framed(message: Message, version: int, vector: dict[str, Any]) -> str:
     if not _is_coordinator_key(vector):
         return f"{version:04x}{body}"
     # 3.x frames a key with its version, which is the record type except for the offset keys of before 0.9.
-    record_type = vector["version"] if vector["api_key"] is None else message.api_key
+    record_type = vector["version"] if vector.get("api_key") is None else message.api_key
     return f"{record_type:04x}{body}"
 
 
