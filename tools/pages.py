@@ -10,7 +10,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import config_page
 import gaps
 
-
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGES: dict[str, Callable[[], str]] = {"configs.md": config_page.render, "gaps.md": gaps.render}
 

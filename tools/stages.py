@@ -21,6 +21,7 @@ PYTHON = sys.executable
 BIN = Path(PYTHON).parent
 PYTEST = [PYTHON, "-m", "pytest", "-q", "-n", "2"]
 VERSIONS = ("3.11", "3.12", "3.13")
+LONG_ROUNDS = 30
 
 Command = list[str]
 
@@ -94,8 +95,9 @@ def find_python(version: str) -> str | None:
     return None
 
 
-def properties(_: Options) -> list[Command]:
-    return [[*PYTEST, "tests/property"]]
+def properties(options: Options) -> list[Command]:
+    """The same examples in every CI run; with --long, new ones in each of many rounds."""
+    return [[*PYTEST, "tests/property"]] * (LONG_ROUNDS if options.long else 1)
 
 
 def fuzz(options: Options) -> list[Command]:
@@ -128,7 +130,7 @@ STAGES: dict[str, Stage] = {
 
 def run(name: str, options: Options) -> tuple[bool, float]:
     stage = STAGES[name]
-    environment = {**os.environ, **stage.env, "HYPOTHESIS_PROFILE": "long" if options.long else "ci"}
+    environment = {**os.environ, **stage.env, "ODRADEK_EXAMPLES": "random" if options.long else "same"}
     environment.pop("PYTHONPATH", None)
     started = time.monotonic()
     print(f"\n== {name} (budget {stage.minutes:g} min)", flush=True)
