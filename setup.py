@@ -29,6 +29,7 @@ def extension(path: Path) -> Extension:
         [str(path)],
         define_macros=[("ODRADEK_SOURCE_HASH", f'"{source_hash(path)}"')],
         extra_compile_args=["-O3", "-fno-strict-aliasing"],
+        optional=True,  # an editable install copies what was built, and only that
     )
 
 
@@ -57,12 +58,6 @@ class OptionalBuildExt(build_ext):
             super().build_extension(ext)
         except (BaseError, CCompilerError, ExecError, PlatformError, OSError) as error:
             self.failures.append(why_not(error, self.compiler_command()))
-
-    def copy_extensions_to_source(self) -> None:
-        built = [ext for ext in self.extensions if Path(self.get_ext_fullpath(ext.name)).exists()]
-        everything, self.extensions = self.extensions, built
-        super().copy_extensions_to_source()
-        self.extensions = everything
 
     def compiler_command(self) -> list[str]:
         return list(getattr(self.compiler, "compiler", None) or [])

@@ -144,7 +144,8 @@ def ours(executor: Any, message: Message, version: int, data: bytes) -> Pair:
 def main() -> int:
     compiled = native.load_compiled("odradek.protocol._codec")
     print(
-        f"{'message':<18}{'way':<8}{'peer':<14}{'v':>3}{'peer µs':>9}{'ours µs':>9}{'ratio':>7}{'pure µs':>9}{'ratio':>7}"
+        f"{'message':<18}{'way':<8}{'peer':<14}{'v':>3}"
+        f"{'peer µs':>9}{'ours µs':>9}{'ratio':>7}{'pure µs':>9}{'ratio':>7}"
     )
     ratios: dict[str, list[float]] = {peer: [] for peer in PEERS}
     pure_ratios: dict[str, list[float]] = {peer: [] for peer in PEERS}

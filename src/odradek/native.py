@@ -45,8 +45,11 @@ def why_pure() -> str | None:
 
 def _source_hash(name: str) -> str:
     path = _beside_this_file(*name.split(".")[1:]) + ".pyx"
-    with open(path, "rb") as source:
-        return f"{zlib.crc32(source.read()):08x}"
+    try:
+        with open(path, "rb") as source:
+            return f"{zlib.crc32(source.read()):08x}"
+    except FileNotFoundError:
+        return "missing"
 
 
 def _build_report() -> str | None:

@@ -8,7 +8,8 @@ where there are two executors, both come to the same outcome.
 import gzip
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -111,10 +112,8 @@ def properties_file(selector: int, data: bytes) -> None:
 
 def identifier(selector: int, data: bytes) -> None:
     text = data.decode("latin-1")
-    try:
+    with suppress(ValueError):
         assert uuids.format_uuid(uuids.parse_uuid(text)) == text
-    except ValueError:
-        pass
 
 
 TARGETS = (*(message, internal_record, record_batches, scan, record_section, decompress, properties_file, identifier),)
@@ -128,22 +127,23 @@ def one_input(data: bytes) -> None:
 def seeds() -> dict[str, bytes]:
     """Real bytes to start from: a vector of every message, and golden record batches."""
     found: dict[str, bytes] = {}
-    for line in gzip.open(DATA / "messages-4.3.0.jsonl.gz", "rt"):
-        vector = json.loads(line)
-        names = [cls.__name__ for cls in MESSAGES]
+    names = {cls.__name__: index for index, cls in enumerate(MESSAGES)}
+    for vector in lines("messages-4.3.0.jsonl.gz"):
         if vector["variant"] in ("full", "unknown_tags") and vector["name"] in names:
-            index = names.index(vector["name"])
-            cls = MESSAGES[index]
-            selector = index + len(MESSAGES) * (vector["version"] - cls.versions[0])
+            index = names[vector["name"]]
+            selector = index + len(MESSAGES) * (vector["version"] - MESSAGES[index].versions[0])
             if selector < 1 << 16:
-                found[f"{vector['name']}-{vector['variant']}"] = (
-                    b"\x00" + selector.to_bytes(2, "big") + bytes.fromhex(vector["hex"])
-                )
-    for line in gzip.open(DATA / "records-batches-4.3.0.jsonl.gz", "rt"):
-        case = json.loads(line)
-        for target in (2, 3):
+                head = b"\x00" + selector.to_bytes(2, "big")
+                found[f"{vector['name']}-{vector['variant']}"] = head + bytes.fromhex(vector["hex"])
+    for case in lines("records-batches-4.3.0.jsonl.gz"):
+        for target in (TARGETS.index(record_batches), TARGETS.index(scan)):
             found[f"{case['case']}-{target}"] = bytes((target, 0, 1)) + bytes.fromhex(case["hex"])
     return found
+
+
+def lines(name: str) -> Iterator[dict[str, Any]]:
+    with gzip.open(DATA / name, "rt") as file:
+        yield from map(json.loads, file)
 
 
 def main() -> None:

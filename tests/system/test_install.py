@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+PIP_OPTIONS = ("--quiet", "--no-build-isolation", "--no-deps")
 ROOT = Path(__file__).resolve().parents[2]
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="install a C compiler to run this")
 needs_headers = pytest.mark.skipif(
@@ -32,8 +33,7 @@ def checkout(tmp_path: Path) -> Path:
 
 def install(checkout: Path, target: Path, **environment: str) -> None:
     subprocess.run(
-        [*(sys.executable, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps")]
-        + ["--target", str(target), str(checkout)],
+        [sys.executable, "-m", "pip", "install", *PIP_OPTIONS, "--target", str(target), str(checkout)],
         env={**os.environ, **environment},
         check=True,
         timeout=600,

@@ -214,7 +214,7 @@ cdef class CompiledPlan:
         if step.plan is not None:
             op.plan = self.keep(compiled(step.plan))
         if op.kind == ARRAY:
-            op.lazy_empty = step.default is not None
+            op.lazy_empty = step.default is not None and step.tag is None
             op.cost = step.item_cost
             op.width = step.item.size_min
             op.item = <Op*>self.block(1, sizeof(Op))
@@ -260,6 +260,8 @@ def decode(plan, data, Py_ssize_t at=0):
     cdef Reader reader
     cdef Py_buffer buffer
     cdef CompiledPlan program
+    if at < 0:
+        raise ValueError(f"no message begins at byte {at}")
     existing = plan.compiled
     program = compiled(plan) if existing is None else <CompiledPlan>existing
     PyObject_GetBuffer(data, &buffer, PyBUF_SIMPLE)

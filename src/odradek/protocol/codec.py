@@ -46,6 +46,8 @@ class Executor(Protocol):
 
 def decode(plan: Plan, data: Any, at: int = 0) -> tuple[Any, int]:
     """The message at byte `at` of `data`, and the position behind it."""
+    if at < 0:
+        raise ValueError(f"no message begins at byte {at}")
     decoder = _Decoder(memoryview(data).cast("B"), at)
     return decoder.struct(plan), decoder.position
 
@@ -144,7 +146,7 @@ class _Decoder:
         if count <= 0:
             if count < 0:
                 setattr(message, step.name, None)
-            elif step.default is None:  # otherwise an unwritten slot reads as an empty list
+            elif step.default is None or step.tag is not None:  # otherwise an unwritten slot reads as an empty list
                 setattr(message, step.name, [])
             return
         item = step.item

@@ -358,3 +358,17 @@ def test_a_tuple_serves_as_a_list(codec):
     pairs = (Pair(left=1), Pair(right=2))
     written = b"".join(codec.encode(Sample.plan(0), Sample(pairs=pairs)))
     assert written == b"".join(codec.encode(Sample.plan(0), Sample(pairs=list(pairs))))
+
+
+def test_no_message_begins_before_the_frame(codec):
+    with pytest.raises(ValueError, match="no message begins at byte -1"):
+        codec.decode(MetadataRequest.plan(12), b"\x00\x00\x00", -1)
+
+
+def test_of_a_tag_that_comes_twice_the_last_one_counts(codec):
+    endpoint = bytes.fromhex("00000007 026100002384 00 00".replace(" ", ""))
+    first = b"\x00" + bytes([1 + len(endpoint)]) + b"\x02" + endpoint
+    empty = b"\x00\x01\x01"
+    data = bytes(10) + b"\x01" + b"\x02" + first + empty
+    assert codec.decode(FetchResponse.plan(16), data, 0)[0].node_endpoints == []
+    assert len(codec.decode(FetchResponse.plan(16), data[:11] + b"\x02" + empty + first, 0)[0].node_endpoints) == 1
