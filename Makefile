@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 SOURCES := pyproject.toml setup.py $(shell find src -name '*.pyx')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint format unit property fuzz interop system bench long pages clean
+.PHONY: help setup test lint format unit property sim fuzz interop system bench long pages clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -38,6 +38,9 @@ unit: setup ## unit tests and golden bytes
 
 property: setup ## property tests
 	$(PY) tools/stages.py property
+
+sim: setup ## whole programs in simulation: one thread, simulated time, faults from a seed
+	$(PY) tools/stages.py sim
 
 interop: setup ## other clients' codecs read what we write, and the other way round
 	$(PY) tools/stages.py interop

@@ -52,7 +52,7 @@ def lint(_: Options) -> list[Command]:
 
 
 def unit(_: Options) -> list[Command]:
-    return [[*PYTEST, "tests/unit", "tests/golden"]]
+    return [[*PYTEST, "tests/unit", "tests/golden", "tests/conformance"]]
 
 
 def pure(_: Options) -> list[Command]:
@@ -100,6 +100,10 @@ def properties(options: Options) -> list[Command]:
     return [[*PYTEST, "tests/property"]] * (LONG_ROUNDS if options.long else 1)
 
 
+def simulation(_: Options) -> list[Command]:
+    return [[*PYTEST, "tests/sim"]]
+
+
 def fuzz(options: Options) -> list[Command]:
     probe = [PYTHON, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "atheris>=2.3"]
     if subprocess.run(probe, check=False, capture_output=True).returncode != 0:
@@ -122,6 +126,7 @@ STAGES: dict[str, Stage] = {
     "pure": Stage(2, pure, {"ODRADEK_PURE": "1"}),
     "pythons": Stage(4, pythons),
     "property": Stage(3, properties),
+    "sim": Stage(5, simulation),
     "fuzz": Stage(1.5, fuzz),
     "interop": Stage(2, interop),
     "system": Stage(3, system),

@@ -1,0 +1,13 @@
+"""The clocks of this machine."""
+
+from time import monotonic_ns, time_ns
+
+
+class SystemClock:
+    __slots__ = ()
+
+    def mono_ms(self) -> int:
+        return monotonic_ns() // 1_000_000
+
+    def wall_ms(self) -> int:
+        return time_ns() // 1_000_000

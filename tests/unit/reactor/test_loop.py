@@ -1,0 +1,305 @@
+"""The loop's rules, in simulated time: there a stall is a number and not a sleep."""
+
+import pytest
+
+from odradek.reactor.loop import Loop
+from odradek.reactor.ports import READABLE
+from odradek.sim.world import World
+
+
+class Source:
+    """Something that is ready when told so."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def fileno(self):
+        return self.number
+
+
+class ScriptedPoller:
+    """Ready as the test says; a poll that may wait moves the clock."""
+
+    def __init__(self, clock):
+        self.clock = clock
+        self.ready = []
+        self.timeouts = []
+
+    def fileno(self):
+        return 99
+
+    def watch(self, source, interest):
+        pass
+
+    def unwatch(self, source):
+        pass
+
+    def poll(self, timeout_ms):
+        self.timeouts.append(timeout_ms)
+        ready, self.ready = self.ready, []
+        if not ready and timeout_ms:
+            self.clock.now += timeout_ms
+        return ready
+
+    def wake(self):
+        pass
+
+    def close(self):
+        pass
+
+
+class ScriptedClock:
+    now = 1000
+
+    def mono_ms(self):
+        return self.now
+
+    def wall_ms(self):
+        return self.now
+
+
+class ScriptedPorts:
+    def __init__(self):
+        node = World(1).node("n")
+        self.clock = ScriptedClock()
+        self.poller_made = ScriptedPoller(self.clock)
+        self.executor = node.executor
+        self.network = self
+
+    def poller(self):
+        return self.poller_made
+
+
+@pytest.fixture
+def ports():
+    return ScriptedPorts()
+
+
+@pytest.fixture
+def loop(ports):
+    return Loop(ports)
+
+
+def test_a_turn_serves_input_then_timers(loop, ports):
+    seen = []
+    loop.register(Source(3), READABLE, lambda readiness: seen.append(("input", readiness)))
+    loop.after(0, lambda: seen.append("timer"))
+    ports.poller_made.ready = [(3, READABLE)]
+    loop.turn()
+    assert seen == [("input", READABLE), "timer"]
+
+
+def test_a_poll_waits_for_the_next_timer_and_not_longer(loop, ports):
+    loop.after(30, lambda: None)
+    loop.turn()
+    loop.turn(5)
+    assert ports.poller_made.timeouts == [30, 0]
+    loop.turn(7)
+    loop.turn()
+    assert ports.poller_made.timeouts[2:] == [7, None]
+
+
+def test_our_own_stall_expires_nobody(loop, ports):
+    """A heartbeat arrives while a handler is busy for ten seconds: the session that it keeps alive must not expire."""
+    seen = []
+    session = loop.after(6000, lambda: seen.append("session expired"))
+
+    def stalls(_):
+        ports.clock.now += 10_000
+        ports.poller_made.ready = [(4, READABLE)]
+
+    def heartbeat(_):
+        session.cancel()
+        seen.append("heartbeat")
+
+    loop.register(Source(3), READABLE, stalls)
+    loop.register(Source(4), READABLE, heartbeat)
+    ports.poller_made.ready = [(3, READABLE)]
+    loop.turn()
+    assert seen == []
+    loop.turn()
+    assert seen == ["heartbeat"]
+
+
+def test_input_left_over_holds_back_the_timers_that_it_might_concern(loop, ports):
+    seen = []
+
+    def slow(name):
+        def handler(_):
+            seen.append(name)
+            ports.clock.now += 5
+
+        return handler
+
+    for number in (3, 4, 5):
+        loop.register(Source(number), READABLE, slow(number))
+    loop.after(3, lambda: seen.append("timer"))
+    ports.poller_made.ready = [(3, READABLE), (4, READABLE), (5, READABLE)]
+    loop.turn()
+    assert seen == [3], "the time for input was used up"
+    loop.turn()
+    loop.turn()
+    assert seen == [3, 4, 5, "timer"], "the timer was due all the while"
+
+
+def test_timers_are_served_though_input_never_ends(loop, ports):
+    seen = []
+
+    def busy(_):
+        ports.clock.now += 3
+        ports.poller_made.ready = [(3, READABLE), (4, READABLE)]
+
+    loop.register(Source(3), READABLE, busy)
+    loop.register(Source(4), READABLE, busy)
+    loop.after(20, lambda: seen.append("timer"))
+    ports.poller_made.ready = [(3, READABLE), (4, READABLE)]
+    for _ in range(20):
+        loop.turn()
+    assert seen == ["timer"]
+
+
+def test_every_ready_source_gets_its_turn(loop, ports):
+    served = []
+
+    def busy(number):
+        def handler(_):
+            served.append(number)
+            ports.clock.now += 3
+
+        return handler
+
+    for number in (3, 4, 5):
+        loop.register(Source(number), READABLE, busy(number))
+    for _ in range(6):
+        ports.poller_made.ready = [(3, READABLE), (4, READABLE), (5, READABLE)]
+        loop.turn()
+    assert served == [3, 4, 5, 3, 4, 5]
+
+
+def test_urgent_sources_come_before_all_that_waits(loop, ports):
+    served = []
+
+    def slow(_):
+        served.append("data")
+        ports.clock.now += 3
+
+    for number in (3, 4, 5):
+        loop.register(Source(number), READABLE, slow)
+    loop.register(Source(6), READABLE, lambda _: served.append("control"), urgent=True)
+    ports.poller_made.ready = [(3, READABLE), (4, READABLE), (5, READABLE)]
+    loop.turn()
+    ports.poller_made.ready = [(6, READABLE)]
+    loop.turn()
+    assert served == ["data", "control", "data"]
+
+
+def test_what_a_handler_satisfies_goes_on_right_behind_it(loop, ports):
+    seen = []
+    pending = loop.pending()
+
+    async def waiter():
+        await pending
+        seen.append("waiter")
+
+    def handler(_):
+        pending.resolve(None)
+        seen.append("handler")
+
+    loop.spawn(waiter())
+    loop.register(Source(3), READABLE, handler)
+    loop.register(Source(4), READABLE, lambda _: seen.append("next connection"))
+    ports.poller_made.ready = [(3, READABLE), (4, READABLE)]
+    loop.turn()
+    assert seen == ["handler", "waiter", "next connection"]
+
+
+def test_a_source_that_was_unregistered_meanwhile_is_not_called(loop, ports):
+    called = []
+    sources = [Source(3), Source(4), Source(5)]
+    loop.register(sources[0], READABLE, lambda _: loop.unregister(sources[1]))
+    loop.register(sources[1], READABLE, lambda _: called.append(4))
+    loop.register(sources[2], READABLE, lambda _: loop.unregister(sources[0]), urgent=True)
+    ports.poller_made.ready = [(5, READABLE), (3, READABLE), (4, READABLE)]
+    loop.turn()
+    assert called == [4], "the urgent one took the first away, so the second stayed"
+    loop.register(sources[0], READABLE, lambda _: loop.unregister(sources[1]))
+    ports.poller_made.ready = [(3, READABLE), (4, READABLE)]
+    loop.turn()
+    assert called == [4]
+
+
+def test_endless_completions_end_the_turn_all_the_same(loop, ports):
+    def again(_):
+        ports.clock.now += 1
+        loop.soon(again)
+
+    loop.soon(again)
+    loop.turn()
+    assert ports.clock.now < 1500
+    assert loop.wait_ms() == 0
+
+
+def test_slow_turns_are_counted_with_the_name_of_the_slowest(ports):
+    told = []
+    loop = Loop(ports, on_slow_turn=lambda took_ms, what: told.append((took_ms, what.__name__)))
+
+    def slow(_):
+        ports.clock.now += 60
+
+    def quick(_):
+        ports.clock.now += 1
+
+    loop.register(Source(3), READABLE, slow)
+    loop.register(Source(4), READABLE, quick)
+    ports.poller_made.ready = [(4, READABLE), (3, READABLE)]
+    loop.turn()
+    loop.turn(0)
+    assert (loop.turns, loop.slow_turns) == (2, 1)
+    assert told == [(61, "slow")]
+
+
+def test_time_in_a_poll_is_idle_time_and_no_slow_turn(loop):
+    loop.after(500, lambda: None)
+    loop.turn()
+    assert loop.idle_ms == 500
+    assert loop.slow_turns == 0
+
+
+def test_an_error_of_a_handler_goes_to_one_place_and_the_turn_goes_on(ports):
+    told, seen = [], []
+    loop = Loop(ports, on_error=lambda error, what: told.append(str(error)))
+
+    def fails(_):
+        raise ValueError("bad frame")
+
+    async def fails_too():
+        await loop.sleep(0)
+        raise ValueError("bad task")
+
+    loop.register(Source(3), READABLE, fails)
+    loop.register(Source(4), READABLE, seen.append)
+    loop.spawn(fails_too())
+    ports.poller_made.ready = [(3, READABLE), (4, READABLE)]
+    loop.turn()
+    assert told == ["bad frame", "bad task"]
+    assert seen == [READABLE]
+
+
+def test_without_a_place_for_errors_they_are_raised(loop):
+    loop.after(0, lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        loop.turn()
+
+
+def test_run_until_returns_what_the_coroutine_returns(loop):
+    async def work():
+        await loop.sleep(25)
+        return "done"
+
+    assert loop.run_until(loop.spawn(work())) == "done"
+
+    async def fails():
+        raise OSError("gone")
+
+    with pytest.raises(OSError, match="gone"):
+        loop.run_until(loop.spawn(fails()))
