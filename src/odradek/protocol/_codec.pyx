@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""The compiled executor of a plan: `codec.py`, branch for branch, with the same words in every error.
+"""The compiled executor of a plan: `decoder.py` and `encoder.py`, branch for branch, with the same words in every error.
 
 A plan becomes an array of C structs on first use. Fields are read and written straight at the offset of their slot: an
 object whose slot was never written holds NULL there, which reads as the default.
@@ -17,7 +17,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memmove
 
-from odradek.protocol.codec import check_unknown_tags
+from odradek.protocol.encoder import check_unknown_tags
 from odradek.protocol.errors import EncodeError, PeerProtocolError
 from odradek.protocol.field import KIND_NAMES
 from odradek.protocol import plan as plans

@@ -19,9 +19,10 @@ from typing import Any, ClassVar, NewType, Self, TypeVar, cast, overload
 from odradek import native
 from odradek.protocol import codec as pure_codec
 from odradek.protocol import field as kinds
-from odradek.protocol.codec import Executor, Part, RecordsLike
+from odradek.protocol.codec import Executor
 from odradek.protocol.errors import UnsupportedVersion
 from odradek.protocol.field import ARRAY, STRUCT, ZERO_UUID, Field, parse_versions
+from odradek.protocol.parts import Part, RecordsLike, records_size
 from odradek.protocol.plan import Plan, make_plan
 from odradek.protocol.uuids import format_uuid
 
@@ -262,7 +263,7 @@ def _show(field: Field, value: Any) -> str:
     if field.kind == ARRAY and field.item.kind == kinds.UUID and value is not None:
         return f"[{', '.join(format_uuid(item) for item in value)}]"
     if field.kind == kinds.RECORDS and value is not None:
-        return f"<{pure_codec.records_size(value)} bytes>"
+        return f"<{records_size(value)} bytes>"
     return repr(value)
 
 

@@ -9,9 +9,10 @@ from typing import Any, cast
 
 from odradek import native
 from odradek.protocol import codec, exceptions, frames, json_form, registry
-from odradek.protocol.codec import Executor, Part
+from odradek.protocol.codec import Executor
 from odradek.protocol.declare import Message, Struct
 from odradek.protocol.errors import EncodeError, KafkaError, PeerProtocolError
+from odradek.protocol.parts import Part
 
 Problem = str
 
