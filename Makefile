@@ -13,10 +13,14 @@ help: ## list the targets
 
 setup: $(INSTALLED) ## make the virtual environment, install the package, compile the extensions
 
+IS_NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
+
 $(INSTALLED): $(SOURCES)
-	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install --quiet --upgrade pip
-	$(PY) -m pip install --quiet --editable '.[dev,bench]'
+	@$(PYTHON) $(IS_NEW_ENOUGH) || { echo 'Python 3.11 or newer is needed: make $(MAKECMDGOALS) PYTHON=python3.12'; exit 1; }
+	@$(PY) $(IS_NEW_ENOUGH) 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
+	@echo 'installing odradek and its tools into $(VENV), which takes about a minute'
+	@$(PY) -m pip install --quiet --upgrade pip
+	@$(PY) -m pip install --quiet --editable '.[dev,bench]'
 	@touch $@
 
 test: setup ## run every stage that CI runs, with its time budget
@@ -58,6 +62,7 @@ long: setup ## what is too long for CI: many more examples, an hour of fuzzing
 	$(PY) tools/stages.py --long
 
 clean: ## remove what the other targets made
-	rm -rf .venv .venv-3.* build dist fuzz-corpus src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	find src -name '*.so' -delete
-	find src -name '_*.c' -delete
+	rm -rf .venv .venv-3.* build dist fuzz-corpus src/*.egg-info src/odradek/native_build.txt
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests bench tools -name __pycache__ -prune -exec rm -rf {} +
+	find src -name '*.so' -delete -o -name '_*.c' -delete

@@ -26,6 +26,17 @@ Made by `make pages` from the tables in `src/odradek/config/`; do not edit it.
 Every config of Kafka 3.3 and 4.3, under Kafka's own names. The release profile of the cluster decides which of them
 exist and which default holds. Where the two differ, the value of 4.3 comes first and that of 3.3 after it. *Served*
 says whether a config has an effect yet, and if not, why. Secrets (PASSWORD) are never shown in a log or an answer.
+
+A file is read in Java's `.properties` syntax and checked against the table of its kind:
+
+```python
+from odradek.config import broker, properties
+
+with open("server.properties", "rb") as file:
+    config = broker.TABLE.parse(properties.load(file.read(), "server.properties"), release="4.3")
+config["log.retention.hours"]  # 168: typed, with the default of the release
+config.warnings  # names that no config has; a bad value is a ConfigError that names key, value and what is allowed
+```
 """
 
 

@@ -9,13 +9,14 @@ import gzip
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import redirect_stderr, suppress
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import atheris
 
-with atheris.instrument_imports(include=["odradek"]):
+with redirect_stderr(StringIO()), atheris.instrument_imports(include=["odradek"]):  # it names every module
     from odradek import native
     from odradek.config import properties
     from odradek.config.errors import ConfigError
@@ -152,7 +153,8 @@ def main() -> None:
     if not any(corpus.iterdir()):
         for name, data in seeds().items():
             (corpus / name).write_bytes(data)
-    atheris.Setup([*sys.argv, "-timeout=20", "-rss_limit_mb=4096", "-max_len=65536", "-print_final_stats=1"], one_input)
+    print(f"fuzzing {len(MESSAGES)} messages and {len(TARGETS) - 1} other decoders", flush=True)
+    atheris.Setup([*sys.argv, "-timeout=20", "-rss_limit_mb=4096", "-max_len=65536", "-verbosity=0"], one_input)
     atheris.Fuzz()
 
 

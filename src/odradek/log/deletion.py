@@ -1,0 +1,86 @@
+"""Files on their way out: first renamed, so that a restart knows them for dead, unlinked after a delay.
+
+The delay (file.delete.delay.ms) is for readers that open by name; ours hold the file itself. Old segments go one by
+one, the oldest first, each durably before the next: otherwise a crash could bring back one from before a gap.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from odradek.log import names
+from odradek.log.failpoint import failpoint
+from odradek.log.failure import LogDirFailure
+from odradek.reactor.ports import Disk, Job
+
+
+class Deletion:
+    """`groups` are the files of one segment each, by their names before the rename."""
+
+    __slots__ = ("directory", "groups")
+
+    def __init__(self, directory: str, groups: Sequence[list[str]]) -> None:
+        self.directory = directory
+        self.groups = list(groups)
+
+    def __repr__(self) -> str:
+        return f"Deletion({self.groups})"
+
+    @property
+    def paths(self) -> list[str]:
+        return [path for group in self.groups for path in group]
+
+    def rename(self, disk: Disk) -> None:
+        """At once, and not yet durable: for files whose names may be needed again."""
+        failpoint("log.retention.before_rename")
+        for path in self.paths:
+            _rename(disk, path)
+        failpoint("log.retention.after_rename")
+
+    def rename_job(self, disk: Disk) -> Job:
+        for group in self.groups:
+            failpoint("log.retention.before_rename")
+            for path in group:
+                _rename(disk, path)
+            failpoint("log.retention.after_rename")
+            _fsync_dir(disk, self.directory)
+            yield 0
+
+    def unlink_job(self, disk: Disk) -> Job:
+        """What has not been renamed by now is unlinked under its old name."""
+        failpoint("log.retention.before_unlink")
+        for path in self.paths:
+            unlink_if_there(disk, path + names.DELETED)
+            yield 0
+        failpoint("log.retention.after_unlink")
+        _fsync_dir(disk, self.directory)
+
+
+def _rename(disk: Disk, path: str) -> None:
+    try:
+        disk.rename(path, path + names.DELETED)
+    except FileNotFoundError:
+        return  # a file that this segment never had, or renamed before a crash
+    except OSError as error:
+        raise LogDirFailure(f"renaming failed: {error}", path) from error
+
+
+def unlink_if_there(disk: Disk, path: str) -> None:
+    try:
+        disk.unlink(path)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise LogDirFailure(f"unlinking failed: {error}", path) from error
+
+
+def unlink_all(disk: Disk, paths: Iterable[str]) -> None:
+    for path in paths:
+        unlink_if_there(disk, path)
+
+
+def _fsync_dir(disk: Disk, directory: str) -> None:
+    try:
+        disk.fsync_dir(directory)
+    except FileNotFoundError:
+        return  # the whole partition has been renamed or is gone
+    except OSError as error:
+        raise LogDirFailure(f"fsync of the directory failed: {error}", directory) from error

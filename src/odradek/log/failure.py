@@ -1,0 +1,62 @@
+"""What can go wrong below a log, told apart by what has to happen next.
+
+| raised | what it means | what the caller does |
+|---|---|---|
+| `LogDirFailure` | the disk lies or refuses: EIO, a failed fsync, damage to what was on disk | takes the dir offline |
+| `DiskFull` | nothing was written: what went in has been cut off again | answers the error, the log goes on |
+| `NotInCache` | the bytes are not in memory, reading them would block | reads them in a job, tries again |
+| `UnexpectedAppendOffset` | a follower was handed records that do not follow its log | truncates and fetches again |
+
+An OSError never leaves this package bare: its errno alone does not say whether the log is still sound.
+"""
+
+from errno import EDQUOT, ENOSPC
+
+from odradek.protocol import errors
+from odradek.reactor.file_range import File
+
+
+class LogDirFailure(errors.KafkaStorageError):
+    """`path` is the file or directory that failed, `position` the byte, if there is one to blame."""
+
+    def __init__(self, reason: str, path: str, position: int | None = None) -> None:
+        self.reason = reason
+        self.path = path
+        self.position = position
+        where = path if position is None else f"{path}, byte {position}"
+        super().__init__(f"{reason} ({where})")
+
+
+class DiskFull(errors.KafkaStorageError):
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(f"There is no space left on the disk of {path}; nothing was appended.")
+
+
+class NotInCache(Exception):  # noqa: N818 - a state, not a fault
+    """The range to read ahead. It holds no user of the file: `read_ahead` must run before the file can close."""
+
+    def __init__(self, file: File, position: int, size: int) -> None:
+        super().__init__(file.disk_file.path, position, size)
+        self.file = file
+        self.position = position
+        self.size = size
+
+
+class UnexpectedAppendOffset(errors.UnknownServerError):
+    def __init__(self, topic_partition: str, first_offset: int, log_end_offset: int) -> None:
+        self.first_offset = first_offset
+        self.log_end_offset = log_end_offset
+        super().__init__(
+            f"Records for {topic_partition} begin at offset {first_offset}, the log ends at {log_end_offset}."
+        )
+
+
+def is_disk_full(error: OSError) -> bool:
+    return error.errno in (ENOSPC, EDQUOT)
+
+
+def storage_error(error: OSError, doing: str, path: str) -> errors.KafkaStorageError:
+    if is_disk_full(error):
+        return DiskFull(path)
+    return LogDirFailure(f"{doing} failed: {error.strerror or error}", path)

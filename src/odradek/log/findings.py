@@ -1,0 +1,81 @@
+"""What the verifier of a log dir found: one line each, with the rule, the file and the place."""
+
+from collections.abc import Callable
+from typing import Any
+
+ERROR = "error"
+NOTE = "note"  # worth knowing, and nothing wrong: what a crash may leave, what waits to be deleted
+
+
+class Finding:
+    """`rule` is an invariant (L1, L3, P5 ...) or the kind of file. `position` counts bytes, in text files lines."""
+
+    __slots__ = ("file", "message", "position", "rule", "severity")
+
+    def __init__(self, severity: str, rule: str, file: str, position: int | None, message: str) -> None:
+        self.severity = severity
+        self.rule = rule
+        self.file = file
+        self.position = position
+        self.message = message
+
+    def __repr__(self) -> str:
+        return f"Finding({self})"
+
+    def __str__(self) -> str:
+        place = self.file if self.position is None else f"{self.file}:{self.position}"
+        return f"{self.severity:<5} {self.rule:<10} {place}: {self.message}"
+
+    def form(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("severity", "rule", "file", "position", "message")}
+
+
+class Report:
+    """Takes the findings and counts what was looked at."""
+
+    __slots__ = ("_show", "batches", "errors", "log_bytes", "notes", "partitions", "records", "segments")
+
+    def __init__(self, show: Callable[[Finding], None]) -> None:
+        self._show = show
+        self.errors = self.notes = 0
+        self.partitions = self.segments = self.batches = self.records = self.log_bytes = 0
+
+    def error(self, rule: str, file: str, position: int | None, message: str) -> None:
+        self.errors += 1
+        self._show(Finding(ERROR, rule, file, position, message))
+
+    def note(self, rule: str, file: str, position: int | None, message: str) -> None:
+        self.notes += 1
+        self._show(Finding(NOTE, rule, file, position, message))
+
+    def judge(self, is_legal: bool, rule: str, file: str, position: int | None, message: str) -> None:
+        """A note if it is what a crash legally leaves, otherwise an error."""
+        (self.note if is_legal else self.error)(rule, file, position, message)
+
+
+class Summary:
+    __slots__ = ("directory", "is_clean", "report")
+
+    def __init__(self, directory: str, is_clean: bool, report: Report) -> None:
+        self.directory = directory
+        self.is_clean = is_clean
+        self.report = report
+
+    @property
+    def errors(self) -> int:
+        return self.report.errors
+
+    def __str__(self) -> str:
+        report = self.report
+        verdict = "sound" if not report.errors else "DAMAGED"
+        state = "stopped cleanly" if self.is_clean else "not stopped cleanly"
+        return (
+            f"{self.directory}: {verdict}, {state}; {report.errors} errors, {report.notes} notes in "
+            f"{report.partitions} partitions, {report.segments} segments, {report.batches} batches, "
+            f"{report.records} records, {report.log_bytes} bytes of log"
+        )
+
+    def form(self) -> dict[str, Any]:
+        counted = ("errors", "notes", "partitions", "segments", "batches", "records", "log_bytes")
+        counts = {name: getattr(self.report, name) for name in counted}
+        return {"directory": self.directory, "stopped_cleanly": self.is_clean, **counts}

@@ -1,0 +1,142 @@
+"""Reading: which bytes of which file answer a fetch.
+
+A reader gets whole batches, as they lie in the file, beginning with the one that holds its offset: the client drops the
+records before. It gets nothing at or past its limit: the log's end for a follower, the high watermark for a consumer,
+the last stable offset for one that reads committed records, with the list of the aborted transactions among them (T1).
+"""
+
+from typing import TYPE_CHECKING
+
+from odradek.log import transaction_index
+from odradek.log.transaction_index import AbortedTransaction
+from odradek.protocol import errors
+from odradek.reactor.file_range import File, FileRange
+from odradek.reactor.ports import Job
+
+if TYPE_CHECKING:
+    from odradek.log.log import Log
+    from odradek.log.segment import Segment
+
+LOG_END, HIGH_WATERMARK, TXN_COMMITTED = 0, 1, 2
+
+READ_AHEAD_BYTES = 1 << 20
+
+
+class FetchedRecords:
+    """`records` is None if there are none to read yet; else the receiver releases the range."""
+
+    __slots__ = ("aborted_transactions", "first_is_incomplete", "offset", "position", "records", "segment_base_offset")
+
+    def __init__(self, offset: int, segment_base_offset: int = -1, position: int = -1) -> None:
+        self.offset = offset
+        self.segment_base_offset = segment_base_offset
+        self.position = position
+        self.records: FileRange | None = None
+        self.first_is_incomplete = False
+        self.aborted_transactions: list[AbortedTransaction] | None = None
+
+    def __repr__(self) -> str:
+        return f"FetchedRecords({self.offset}, {self.records})"
+
+
+def read(log: "Log", offset: int, max_bytes: int, isolation: int, min_one_message: bool) -> FetchedRecords:
+    limit = _limit(log, isolation)
+    if offset < log.log_start_offset or offset > log.log_end_offset:
+        raise errors.OffsetOutOfRange(
+            f"Offset {offset} of {log.topic_partition} is not in {log.log_start_offset} to {log.log_end_offset}."
+        )
+    segment = log.segments.floor(offset)
+    while segment is not None and offset < limit and segment.base_offset < limit:
+        found = segment.locate(offset)
+        if found is not None:
+            return _fetched(log, segment, offset, found, max_bytes, isolation, min_one_message, limit)
+        # Compaction has emptied the end of this segment: the next batch is in a later one.
+        segment = log.segments.higher(segment.base_offset)
+    fetched = FetchedRecords(offset)
+    if isolation == TXN_COMMITTED:
+        fetched.aborted_transactions = []
+    return fetched
+
+
+def _limit(log: "Log", isolation: int) -> int:
+    if isolation == LOG_END:
+        return log.log_end_offset
+    return log.high_watermark if isolation == HIGH_WATERMARK else log.last_stable_offset
+
+
+def _fetched(
+    log: "Log",
+    segment: "Segment",
+    offset: int,
+    found: tuple[int, int, int],
+    max_bytes: int,
+    isolation: int,
+    min_one_message: bool,
+    limit: int,
+) -> FetchedRecords:
+    position, first_size, _ = found
+    fetched = FetchedRecords(offset, segment.base_offset, position)
+    if min_one_message and max_bytes < first_size:
+        max_bytes = first_size
+    size = min(max_bytes, _end_position(log, segment, isolation, limit) - position)
+    fetched.first_is_incomplete = max_bytes < first_size
+    if size > 0:
+        fetched.records = _range(segment, position, size)
+    if isolation == TXN_COMMITTED:
+        fetched.aborted_transactions = _aborted(log, segment, offset, position + size)
+    return fetched
+
+
+def _end_position(log: "Log", segment: "Segment", isolation: int, limit: int) -> int:
+    if limit == log.log_end_offset:
+        return segment.size
+    base_offset, position = log.high_watermark_place() if isolation == HIGH_WATERMARK else log.stable_place()
+    return position if base_offset == segment.base_offset else segment.size
+
+
+def _range(segment: "Segment", position: int, size: int) -> FileRange:
+    if segment.file is not None:
+        return FileRange(segment.file, position, size)
+    file = segment.open_file()
+    try:
+        return FileRange(file, position, size)
+    finally:
+        file.release()
+
+
+def _aborted(log: "Log", segment: "Segment", offset: int, end_position: int) -> list[AbortedTransaction]:
+    following = log.segments.higher(segment.base_offset)
+    upper_bound = segment.offset_index().upper_bound(end_position)
+    if upper_bound is None:
+        upper_bound = log.log_end_offset if following is None else following.base_offset
+    found: list[AbortedTransaction] = []
+    current: Segment | None = segment
+    while current is not None:
+        some, is_complete = transaction_index.search(current.aborted_transactions(), offset, upper_bound)
+        found += some
+        if is_complete:
+            break
+        current = log.segments.higher(current.base_offset)
+    return found
+
+
+def place_of(log: "Log", offset: int) -> tuple[int, int]:
+    """(base offset of the segment, position) of the batch that holds `offset`, or where it would begin."""
+    if offset == log.log_end_offset:
+        return log.active.base_offset, log.active.size
+    segment = log.segments.floor(offset)
+    if segment is None:
+        return log.segments.first.base_offset, 0
+    found = segment.locate(offset)
+    return segment.base_offset, segment.size if found is None else found[0]
+
+
+def read_ahead(file: File, position: int, size: int) -> Job:
+    """Brings a range into the page cache; the caller acquires the file before and releases it after."""
+    end = position + size
+    while position < end:
+        data = file.disk_file.pread(min(READ_AHEAD_BYTES, end - position), position)
+        if not data:
+            return
+        position += len(data)
+        yield len(data)

@@ -1,0 +1,228 @@
+"""The three indexes of a segment, loaded or not.
+
+Those of the active segment are in memory, and their new entries are written to their files now and then. Those of a
+sealed one are loaded when they are asked for and kept in the cache that all logs share. One that is missing or does not
+check out counts as empty, which makes searches longer and no answer wrong; `needs_rebuild` tells that it happened.
+"""
+
+from odradek.log import names, transaction_index
+from odradek.log.failpoint import failpoint
+from odradek.log.failure import DiskFull, LogDirFailure, NotInCache, storage_error
+from odradek.log.offset_index import ENTRY_SIZE as OFFSET_ENTRY_SIZE
+from odradek.log.offset_index import OffsetIndex
+from odradek.log.segment_files import SegmentFiles
+from odradek.log.sparse_index import CorruptIndex
+from odradek.log.time_index import ENTRY_SIZE as TIME_ENTRY_SIZE
+from odradek.log.time_index import TimeIndex
+from odradek.log.transaction_index import AbortedTransaction
+from odradek.reactor.ports import Buffer
+
+PENDING_ENTRIES_MAX = 64  # of the active offset index: about 256 KB of log at the default interval
+NO_LIMIT_BYTES = 0x7FFF_FFFF
+
+
+class SegmentIndexes:
+    __slots__ = (
+        "_aborted",
+        "_files",
+        "_written_aborted",
+        "_written_offsets",
+        "_written_times",
+        "bytes_max",
+        "has_transactions",
+        "is_full",
+        "is_write_due",
+        "needs_rebuild",
+        "offsets",
+        "times",
+    )
+
+    def __init__(self, files: SegmentFiles) -> None:
+        self._files = files
+        self.offsets: OffsetIndex | None = None  # of the active segment
+        self.times: TimeIndex | None = None
+        self._aborted: list[AbortedTransaction] | None = None
+        self._written_offsets = 0  # entries that are in the files
+        self._written_times = 0
+        self._written_aborted = 0
+        self.bytes_max = NO_LIMIT_BYTES
+        self.is_full = False
+        self.is_write_due = False
+        self.has_transactions = False
+        self.needs_rebuild = False
+
+    # Of the active segment.
+
+    def begin(self, bytes_max: int) -> None:
+        """Empty ones, for a new segment."""
+        self.offsets = OffsetIndex(self._files.base_offset)
+        self.times = TimeIndex(self._files.base_offset)
+        self._aborted = []
+        self.bytes_max = bytes_max
+
+    def open(self, bytes_max: int, log_size: int) -> None:
+        """Loads them, to be added to. May block."""
+        self.bytes_max = bytes_max
+        offsets = self._load_offsets(log_size, may_block=True)
+        times = self._load_times(may_block=True)
+        self.aborted(may_block=True)
+        self._files.set_size(names.OFFSET_INDEX, len(offsets) * OFFSET_ENTRY_SIZE)
+        self._files.set_size(names.TIME_INDEX, len(times) * TIME_ENTRY_SIZE)
+        self._written_offsets, self._written_times = len(offsets), len(times)
+        self.offsets, self.times = offsets, times
+        self._note_full()
+
+    def append(self, last_offset: int, position: int, max_timestamp: int, offset_of_max_timestamp: int) -> None:
+        assert self.offsets is not None
+        self.offsets.append(last_offset, position)
+        self.append_time(max_timestamp, offset_of_max_timestamp)
+        self.is_write_due = len(self.offsets) - self._written_offsets >= PENDING_ENTRIES_MAX
+        self._note_full()
+
+    def append_time(self, max_timestamp: int, offset_of_max_timestamp: int) -> None:
+        if self.times is not None and max_timestamp >= 0:
+            self.times.maybe_append(max_timestamp, offset_of_max_timestamp)
+
+    def _note_full(self) -> None:
+        assert self.offsets is not None and self.times is not None
+        times_max = self.bytes_max // TIME_ENTRY_SIZE - 1  # the last slot is for the entry that sealing adds
+        self.is_full = len(self.offsets) >= self.bytes_max // OFFSET_ENTRY_SIZE or len(self.times) >= times_max
+
+    def write_pending(self) -> None:
+        """Into the page cache. Entries that did not get there stay pending, and are written again at their place."""
+        if self.offsets is None or self.times is None:
+            return
+        failpoint("log.index.before_write")
+        if self._written_offsets < len(self.offsets):
+            data = self.offsets.encode(self._written_offsets)
+            self._files.pwrite(names.OFFSET_INDEX, data, self._written_offsets * OFFSET_ENTRY_SIZE)
+            self._written_offsets = len(self.offsets)
+        if self._written_times < len(self.times):
+            data = self.times.encode(self._written_times)
+            self._files.pwrite(names.TIME_INDEX, data, self._written_times * TIME_ENTRY_SIZE)
+            self._written_times = len(self.times)
+        self._write_aborted()
+        self.is_write_due = False
+
+    def _write_aborted(self) -> None:
+        if self._aborted is not None and self._written_aborted < len(self._aborted):
+            data = transaction_index.encode(self._aborted[self._written_aborted :])
+            self._files.pwrite(names.TRANSACTION_INDEX, data, self._written_aborted * transaction_index.ENTRY_SIZE)
+            self._written_aborted = len(self._aborted)
+
+    def add_aborted(self, aborted: AbortedTransaction) -> None:
+        """The marker is in the log already: without space for the entry it stays in memory, to be written later."""
+        self.aborted(may_block=True).append(aborted)
+        self.has_transactions = True
+        try:
+            self._write_aborted()
+        except DiskFull:
+            self.is_write_due = True
+
+    def seal(self) -> None:
+        """Hands them to the cache: they are of a sealed segment now."""
+        assert self.offsets is not None and self.times is not None
+        self._files.storage.indexes.add(self._files.path(names.OFFSET_INDEX), self.offsets)
+        self._files.storage.indexes.add(self._files.path(names.TIME_INDEX), self.times)
+        self.forget()
+
+    def forget(self) -> None:
+        self.offsets = self.times = None
+        if self.has_transactions:
+            self._aborted = None
+
+    def truncate_to(self, offset: int) -> None:
+        """Keeps the entries below `offset`, in memory and on disk."""
+        assert self.offsets is not None and self.times is not None
+        self.offsets.truncate_to(offset)
+        self.times.truncate_to(offset)
+        self._written_offsets = min(self._written_offsets, len(self.offsets))
+        self._written_times = min(self._written_times, len(self.times))
+        self._files.set_size(names.OFFSET_INDEX, self._written_offsets * OFFSET_ENTRY_SIZE)
+        self._files.set_size(names.TIME_INDEX, self._written_times * TIME_ENTRY_SIZE)
+        aborted = self.aborted(may_block=True)
+        kept = [entry for entry in aborted if entry.last_offset < offset]
+        if len(kept) < len(aborted):
+            self._aborted = kept
+            self._written_aborted = min(self._written_aborted, len(kept))
+            self._files.set_size(names.TRANSACTION_INDEX, self._written_aborted * transaction_index.ENTRY_SIZE)
+        self._note_full()
+
+    # Of any segment.
+
+    def offset_index(self, log_size: int, *, may_block: bool) -> OffsetIndex:
+        if self.offsets is not None:
+            return self.offsets
+        path = self._files.path(names.OFFSET_INDEX)
+        cached = self._files.storage.indexes.get(path)
+        if cached is None:
+            cached = self._load_offsets(log_size, may_block)
+            self._files.storage.indexes.add(path, cached)
+        assert isinstance(cached, OffsetIndex)
+        return cached
+
+    def time_index(self, *, may_block: bool) -> TimeIndex:
+        if self.times is not None:
+            return self.times
+        path = self._files.path(names.TIME_INDEX)
+        cached = self._files.storage.indexes.get(path)
+        if cached is None:
+            cached = self._load_times(may_block)
+            self._files.storage.indexes.add(path, cached)
+        assert isinstance(cached, TimeIndex)
+        return cached
+
+    def aborted(self, *, may_block: bool) -> list[AbortedTransaction]:
+        if self._aborted is None:
+            data = self._bytes(names.TRANSACTION_INDEX, may_block) if self.has_transactions else b""
+            try:
+                self._aborted = transaction_index.decode(bytes(data), self._files.base_offset)
+                self._written_aborted = len(self._aborted)
+            except CorruptIndex as error:
+                # Counting it as empty would show aborted records as committed (T1): better no answer.
+                raise LogDirFailure(str(error), self._files.path(names.TRANSACTION_INDEX)) from error
+        return self._aborted
+
+    def distrust_offsets(self) -> None:
+        """The offset index leads astray: until it has been rebuilt, searches begin at the start of the segment."""
+        self.needs_rebuild = True
+        empty = OffsetIndex(self._files.base_offset)
+        if self.offsets is not None:
+            self.offsets = empty
+            self._written_offsets = 0
+        else:
+            self._files.storage.indexes.add(self._files.path(names.OFFSET_INDEX), empty)
+
+    def _load_offsets(self, log_size: int, may_block: bool) -> OffsetIndex:
+        try:
+            data = bytes(self._bytes(names.OFFSET_INDEX, may_block))
+            return OffsetIndex.decode(data, self._files.base_offset, log_size)
+        except CorruptIndex:
+            self.needs_rebuild = True
+            return OffsetIndex(self._files.base_offset)
+
+    def _load_times(self, may_block: bool) -> TimeIndex:
+        try:
+            return TimeIndex.decode(bytes(self._bytes(names.TIME_INDEX, may_block)), self._files.base_offset)
+        except CorruptIndex:
+            self.needs_rebuild = True
+            return TimeIndex(self._files.base_offset)
+
+    def _bytes(self, kind: str, may_block: bool) -> Buffer:
+        path = self._files.path(kind)
+        try:
+            file = self._files.storage.files.get(path)
+        except FileNotFoundError:
+            raise CorruptIndex("the file is missing") from None
+        except OSError as error:
+            raise storage_error(error, "opening an index", path) from error
+        try:
+            size = file.disk_file.size()
+            data = file.disk_file.pread(size, 0) if may_block else file.disk_file.pread_nowait(size, 0)
+            if data is None:
+                raise NotInCache(file, 0, size)
+            return data
+        except OSError as error:
+            raise storage_error(error, "reading an index", path) from error
+        finally:
+            file.release()
