@@ -5,31 +5,69 @@ import sys
 from collections.abc import Sequence
 
 from odradek import __version__
-from odradek.cli import protocol
+from odradek.cli import log, protocol
 from odradek.cli.failure import Failure
+from odradek.cli.output import OutputLost, complain, guarded_output, settled_errors
+
+INTERRUPTED = 130  # 128 and the number of SIGINT, as a shell reports it
+
+EXIT_STATUS = """\
+exit status:
+  0    done; also when the reader of a pipe has seen enough
+  1    differences or damage were found, or standard output could not be written
+  2    a mistake in the command or in its input
+  130  interrupted
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    if options.wants_version:
-        print(_version())
-        return 0
-    if options.run is None:
-        parser.print_help()
-        return 0
+    """Runs one command; the exit status is as `odradek --help` says."""
+    with settled_errors():
+        return _status(arguments)
+
+
+def _status(arguments: Sequence[str] | None) -> int:
+    """A verdict that was reached before the reader of a pipe left still counts."""
+    status = 0
     try:
-        return int(options.run(options))
+        with guarded_output():
+            status = _run(arguments)
+    except OutputLost as lost:
+        if not lost.reader_left:
+            complain(lost)
+            status = 1
+    except BrokenPipeError:  # of standard error: nobody is left to tell
+        pass
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    return status
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    parser = _parser()
+    try:
+        options = parser.parse_args(arguments)
+        if options.wants_version:
+            print(_version())
+        elif options.run is None:
+            parser.print_help()
+        else:
+            return int(options.run(options))
+    except SystemExit as stop:  # argparse has helped or complained already
+        return int(stop.code or 0)
     except Failure as failure:
-        print(f"odradek: {failure}", file=sys.stderr)
+        complain(failure)
         return 2
-    except BrokenPipeError:  # the reader of a pipe has seen enough
-        sys.stderr.close()
-        return 0
+    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="odradek", description="Apache Kafka in Python.")
+    parser = argparse.ArgumentParser(
+        prog="odradek",
+        description="Apache Kafka in Python.",
+        epilog=EXIT_STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument(
         "--version",
         action="store_true",
@@ -38,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(metavar="COMMAND")
+    log.add_to(commands)
     protocol.add_to(commands)
     return parser
 

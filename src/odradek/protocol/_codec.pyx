@@ -21,6 +21,7 @@ from odradek.protocol.encoder import check_unknown_tags
 from odradek.protocol.errors import EncodeError, PeerProtocolError
 from odradek.protocol.field import KIND_NAMES
 from odradek.protocol import plan as plans
+from odradek.protocol.words import counted, remaining
 
 cdef extern from *:
     """
@@ -407,7 +408,7 @@ cdef object read_array(Reader* reader, Op* op, Py_ssize_t count):
     cdef list values
     cdef object value
     if count > remains // op.width:
-        raise error(reader, f"{<object>op.name} claims {count} elements, {remains} bytes remain")
+        raise error(reader, f"{<object>op.name} claims {counted(count, 'element')}, {remaining(remains)}")
     reader.budget -= count * op.cost
     if reader.budget < 0:
         raise error(reader, f"{<object>op.name} would occupy more memory than an honest message of this size")
@@ -439,7 +440,7 @@ cdef int read_tags(Reader* reader, CompiledPlan plan, PyObject* message) except 
         return 0
     remains = reader.end - reader.position
     if count > remains // 2:
-        raise error(reader, f"{plan.name} claims {count} tagged fields, {remains} bytes remain")
+        raise error(reader, f"{plan.name} claims {counted(count, 'tagged field')}, {remaining(remains)}")
     reader.budget -= count * TAGS_COST_BYTES
     if reader.budget < 0:
         raise error(reader, f"{plan.name} claims {count} tagged fields, more than an honest message holds")
@@ -449,7 +450,7 @@ cdef int read_tags(Reader* reader, CompiledPlan plan, PyObject* message) except 
         size = read_varint(reader, plan.name)
         remains = reader.end - reader.position
         if size > remains:
-            raise error(reader, f"tag {tag} of {plan.name} claims {size} bytes, {remains} remain")
+            raise lacking(reader, f"tag {tag} of {plan.name}", size)
         if not read_known_tag(reader, plan, message, tag, size):
             unknown.append((tag, PyBytes_FromStringAndSize(<const char*>reader.data + reader.position, size)))
             reader.position += size
@@ -477,7 +478,8 @@ cdef bint read_known_tag(
     else:
         read_field(reader, op, message)
     if reader.position != reader.end:
-        raise error(reader, f"{<object>op.name} ends {reader.end - reader.position} bytes before its tag does")
+        early = counted(reader.end - reader.position, "byte")
+        raise error(reader, f"{<object>op.name} ends {early} before its tag does")
     reader.end = outer
     return True
 
@@ -528,13 +530,18 @@ cdef Py_ssize_t take(Reader* reader, Op* op, Py_ssize_t size) except -1:
     """Steps over `size` bytes that are there, and returns where they start."""
     cdef Py_ssize_t start = reader.position
     if size > reader.end - start:
-        raise error(reader, f"{<object>op.name} claims {size} bytes, {reader.end - start} remain")
+        raise lacking(reader, <str>op.name, size)
     reader.position = start + size
     return start
 
 
+cdef object lacking(Reader* reader, str what, Py_ssize_t size):
+    return error(reader, f"{what} claims {counted(size, 'byte')}, {remaining(reader.end - reader.position)}")
+
+
 cdef object truncated(Reader* reader, Op* op, Py_ssize_t size):
-    return error(reader, f"{<object>op.name} needs {size} bytes, {max(0, reader.end - reader.position)} remain")
+    remains = remaining(max(0, reader.end - reader.position))
+    return error(reader, f"{<object>op.name} needs {counted(size, 'byte')}, {remains}")
 
 
 cdef object error(Reader* reader, str reason):

@@ -57,17 +57,20 @@ class Api:
         return f"<Api {self.key} {self.name} {self.versions.start}-{self.versions.stop - 1}>"
 
     def is_flexible(self, version: int) -> bool:
+        """Whether the version has compact lengths and tagged fields."""
         return self.flexible_since is not None and version >= self.flexible_since
 
     # Both header versions are defined beyond `versions` too: a client that asks for ApiVersions in a version of
     # the future is answered, which takes reading its header first.
 
     def request_header_version(self, version: int) -> int:
+        """The version of the header before a request of that version."""
         if self.key == _CONTROLLED_SHUTDOWN and version == 0:
             return 0  # the one request that predates the client id
         return 2 if self.is_flexible(version) else 1
 
     def response_header_version(self, version: int) -> int:
+        """The version of the header before the response to a request of that version."""
         if self.key == _API_VERSIONS:
             return 0  # its reader does not know yet whether the server writes flexible headers
         return 1 if self.is_flexible(version) else 0

@@ -15,8 +15,11 @@ from odradek.protocol.plan import Plan
 class Executor(Protocol):
     """What both executors offer."""
 
-    def decode(self, plan: Plan, data: Any, at: int) -> tuple[Any, int]: ...
-    def encode(self, plan: Plan, message: Any) -> list[Part]: ...
+    def decode(self, plan: Plan, data: Any, at: int) -> tuple[Any, int]:
+        """The message at byte `at` of `data`, and the position behind it."""
+
+    def encode(self, plan: Plan, message: Any) -> list[Part]:
+        """The parts to send in order."""
 
 
 def decode(plan: Plan, data: Any, at: int = 0) -> tuple[Any, int]:

@@ -34,42 +34,52 @@ executor = cast(Executor, native.load("odradek.protocol._codec") or pure_codec)
 
 
 def boolean(versions: str = "", *, default: bool = False, tag: int | None = None, ignorable: bool = False) -> bool:
+    """True or false, one byte."""
     return cast(bool, Field(kinds.BOOLEAN, versions, default=default, tag=tag, ignorable=ignorable))
 
 
 def int8(versions: str = "", *, default: int = 0, tag: int | None = None, ignorable: bool = False) -> int:
+    """A signed number of one byte."""
     return cast(int, Field(kinds.INT8, versions, default=default, tag=tag, ignorable=ignorable))
 
 
 def int16(versions: str = "", *, default: int = 0, tag: int | None = None, ignorable: bool = False) -> int:
+    """A signed number of two bytes."""
     return cast(int, Field(kinds.INT16, versions, default=default, tag=tag, ignorable=ignorable))
 
 
 def uint16(versions: str = "", *, default: int = 0, tag: int | None = None, ignorable: bool = False) -> int:
+    """An unsigned number of two bytes."""
     return cast(int, Field(kinds.UINT16, versions, default=default, tag=tag, ignorable=ignorable))
 
 
 def int32(versions: str = "", *, default: int = 0, tag: int | None = None, ignorable: bool = False) -> int:
+    """A signed number of four bytes."""
     return cast(int, Field(kinds.INT32, versions, default=default, tag=tag, ignorable=ignorable))
 
 
 def uint32(versions: str = "", *, default: int = 0, tag: int | None = None, ignorable: bool = False) -> int:
+    """An unsigned number of four bytes."""
     return cast(int, Field(kinds.UINT32, versions, default=default, tag=tag, ignorable=ignorable))
 
 
 def int64(versions: str = "", *, default: int = 0, tag: int | None = None, ignorable: bool = False) -> int:
+    """A signed number of eight bytes."""
     return cast(int, Field(kinds.INT64, versions, default=default, tag=tag, ignorable=ignorable))
 
 
 def float64(versions: str = "", *, default: float = 0.0, tag: int | None = None, ignorable: bool = False) -> float:
+    """A floating-point number of eight bytes."""
     return cast(float, Field(kinds.FLOAT64, versions, default=default, tag=tag, ignorable=ignorable))
 
 
 def uuid(versions: str = "", *, tag: int | None = None, ignorable: bool = False) -> Uuid:
+    """An id of 16 bytes; all zeros stand for none."""
     return cast(Uuid, Field(kinds.UUID, versions, default=ZERO_UUID, tag=tag, ignorable=ignorable))
 
 
 def string(versions: str = "", *, default: str = "", tag: int | None = None, ignorable: bool = False) -> str:
+    """A string that is never null, at most 32767 bytes of UTF-8."""
     return cast(str, Field(kinds.STRING, versions, default=default, tag=tag, ignorable=ignorable))
 
 
@@ -96,6 +106,7 @@ def nullable_string(
 
 
 def bytes_(versions: str = "", *, tag: int | None = None, ignorable: bool = False) -> bytes:
+    """Bytes that are never null; a copy when decoded."""
     return cast(bytes, Field(kinds.BYTES, versions, default=b"", tag=tag, ignorable=ignorable))
 
 
@@ -107,6 +118,7 @@ def nullable_bytes(
     tag: int | None = None,
     ignorable: bool = False,
 ) -> bytes | None:
+    """Bytes that may be null in the versions `nullable`."""
     field = Field(kinds.BYTES, versions, default=default, nullable=nullable, tag=tag, ignorable=ignorable)
     return cast("bytes | None", field)
 
@@ -117,6 +129,7 @@ def records_(versions: str = "", *, nullable: str = "none", ignorable: bool = Fa
 
 
 def struct(item: type[S], versions: str = "", *, tag: int | None = None, ignorable: bool = False) -> S:
+    """A struct of its own fields inside this one, never null."""
     return cast(S, Field(STRUCT, versions, default=item, tag=tag, ignorable=ignorable, item=item))
 
 
@@ -129,6 +142,7 @@ def nullable_struct(
     tag: int | None = None,
     ignorable: bool = False,
 ) -> S | None:
+    """A struct that may be null in the versions `nullable`: one byte before it tells."""
     field = Field(STRUCT, versions, default=default, nullable=nullable, tag=tag, ignorable=ignorable, item=item)
     return cast("S | None", field)
 
@@ -171,6 +185,7 @@ def nullable_array(
     tag: int | None = None,
     ignorable: bool = False,
 ) -> Any:
+    """An array that may be null in the versions `nullable`."""
     element = _element(item)
     return Field(ARRAY, versions, default=default, nullable=nullable, tag=tag, ignorable=ignorable, item=element)
 
@@ -285,6 +300,7 @@ class Message(Struct):
 
     @classmethod
     def is_flexible(cls, version: int) -> bool:
+        """Whether the version has compact lengths and tagged fields."""
         low, high = cls.flexible_versions
         return low <= version <= high
 
@@ -293,9 +309,7 @@ class Message(Struct):
         """The plan of a version, made on first use."""
         plan = cls.version_plans.get(version)
         if plan is None:
-            if version not in cls.versions:
-                served = f"{cls.versions[0]}-{cls.versions[-1]}"
-                raise UnsupportedVersion(f"{cls.__name__} has versions {served}, not {version}")
+            _check_version(cls, version)
             plan = cls.version_plans[version] = make_plan(cls, version, cls.is_flexible(version))
         return plan
 
@@ -317,6 +331,15 @@ class Message(Struct):
     def to_bytes(self, version: int) -> bytes:
         """The encoding as one piece: for internal records, tests and tools, where nothing is sent from a file."""
         return b"".join(cast("list[bytes]", self.encode(version)))
+
+
+def _check_version(cls: type[Message], version: object) -> None:
+    """`True in range(9)` holds and so does `1.0`: a plan made for either would be found under the number."""
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise TypeError(f"a version of {cls.__name__} is an int, not {version!r}")
+    if version not in cls.versions:
+        served = f"{cls.versions[0]}-{cls.versions[-1]}"
+        raise UnsupportedVersion(f"{cls.__name__} has versions {served}, not {version}")
 
 
 class Header(Message):

@@ -19,6 +19,7 @@ from odradek.protocol.plan import (
     Plan,
     Step,
 )
+from odradek.protocol.words import counted, remaining
 
 _INT16 = Packer(">h")
 _INT32 = Packer(">i")
@@ -65,7 +66,7 @@ class Decoder:
             raise self.error(f"{step.name} is a string of {length} bytes, at most {STRING_BYTES_MAX} are allowed")
         start = self.position
         if length > self.end - start:
-            raise self.lacking(step, length)
+            raise self.lacking(step.name, length)
         self.position = end = start + length
         return str(self.view[start:end], "utf-8", "replace")
 
@@ -79,7 +80,7 @@ class Decoder:
             return None
         start = self.position
         if length > self.end - start:
-            raise self.lacking(step, length)
+            raise self.lacking(step.name, length)
         self.position = end = start + length
         return self.view[start:end]
 
@@ -88,7 +89,7 @@ class Decoder:
         if step.nullable:
             position = self.position
             if position >= self.end:
-                raise self.lacking(step, 1)
+                raise self.lacking(step.name, 1)
             self.position = position + 1
             # A present struct has a 1 before it. Kafka writes null as -1, but as 0 where the struct is a tagged field.
             marker = self.view[position]
@@ -112,7 +113,8 @@ class Decoder:
         item = step.item
         assert item is not None
         if count > (self.end - self.position) // item.size_min:
-            raise self.error(f"{step.name} claims {count} elements, {self.end - self.position} bytes remain")
+            remains = remaining(self.end - self.position)
+            raise self.error(f"{step.name} claims {counted(count, 'element')}, {remains}")
         self.budget -= count * step.item_cost
         if self.budget < 0:
             raise self.error(f"{step.name} would occupy more memory than an honest message of this size")
@@ -136,7 +138,7 @@ class Decoder:
             return
         remains = self.end - self.position
         if count > remains // 2:
-            raise self.error(f"{plan.name} claims {count} tagged fields, {remains} bytes remain")
+            raise self.error(f"{plan.name} claims {counted(count, 'tagged field')}, {remaining(remains)}")
         self.budget -= count * TAGS_COST_BYTES
         if self.budget < 0:
             raise self.error(f"{plan.name} claims {count} tagged fields, more than an honest message holds")
@@ -145,7 +147,7 @@ class Decoder:
             tag = self.varint(plan.name)
             size = self.varint(plan.name)
             if size > self.end - self.position:
-                raise self.error(f"tag {tag} of {plan.name} claims {size} bytes, {self.end - self.position} remain")
+                raise self.lacking(f"tag {tag} of {plan.name}", size)
             if not self.known_tag(plan, message, tag, size):
                 start = self.position
                 self.position = start + size
@@ -162,7 +164,8 @@ class Decoder:
         outer, self.end = self.end, self.position + size
         self.tagged_value(step, message)
         if self.position != self.end:
-            raise self.error(f"{step.name} ends {self.end - self.position} bytes before its tag does")
+            early = counted(self.end - self.position, "byte")
+            raise self.error(f"{step.name} ends {early} before its tag does")
         self.end = outer
         return True
 
@@ -218,11 +221,12 @@ class Decoder:
         self.position = position
         return value
 
-    def lacking(self, step: Step, size: int) -> PeerProtocolError:
-        return self.error(f"{step.name} claims {size} bytes, {self.end - self.position} remain")
+    def lacking(self, what: str, size: int) -> PeerProtocolError:
+        return self.error(f"{what} claims {counted(size, 'byte')}, {remaining(self.end - self.position)}")
 
     def truncated(self, step: Step, size: int) -> PeerProtocolError:
-        return self.error(f"{step.name} needs {size} bytes, {max(0, self.end - self.position)} remain")
+        remains = remaining(max(0, self.end - self.position))
+        return self.error(f"{step.name} needs {counted(size, 'byte')}, {remains}")
 
     def error(self, reason: str) -> PeerProtocolError:
         return PeerProtocolError(reason, self.position)

@@ -61,10 +61,12 @@ class Field:
         self.item = item
 
     def in_version(self, version: int) -> bool:
+        """Whether the version carries the field."""
         low, high = self.versions
         return low <= version <= high
 
     def nullable_in(self, version: int) -> bool:
+        """Whether the field may be null in the version."""
         low, high = self.nullable
         return low <= version <= high
 
@@ -76,6 +78,7 @@ class Field:
 
     @property
     def type_name(self) -> str:
+        """The type as Kafka's tables write it: `int32`, `[]string`, `[]FetchTopic`."""
         if self.kind == ARRAY:
             return f"[]{self.item.type_name}"
         if self.kind == STRUCT:

@@ -11,6 +11,7 @@ from typing import Any
 from odradek.protocol import registry
 from odradek.protocol.declare import Message
 from odradek.protocol.errors import PeerProtocolError
+from odradek.protocol.words import remaining
 
 METADATA_FRAME_VERSION = 1
 
@@ -26,10 +27,12 @@ class CoordinatorRecords:
         self._values: dict[int, type[Message]] = {}
 
     def encode_key(self, key: Message) -> bytes:
+        """The record type and the key."""
         assert key.api_key is not None
         return key.api_key.to_bytes(2, "big") + key.to_bytes(0)
 
     def encode_value(self, value: Message, version: int) -> bytes:
+        """The version and the value."""
         return version.to_bytes(2, "big") + value.to_bytes(version)
 
     def decode_key(self, data: Any) -> Message | None:
@@ -39,6 +42,7 @@ class CoordinatorRecords:
         return cls.decode(data, 0, at=2) if cls is not None else None
 
     def decode_value(self, key: Message, data: Any) -> Message:
+        """The value that belongs to a key; a version that nobody declares is an error."""
         self._load()
         assert key.api_key is not None
         cls = self._values[key.api_key]
@@ -64,7 +68,7 @@ SHARE_STATE = CoordinatorRecords(registry.SHARE_RECORDS)
 
 def _int16(data: Any, what: str) -> int:
     if len(data) < 2:
-        raise PeerProtocolError(f"the {what} needs 2 bytes, {len(data)} remain", 0)
+        raise PeerProtocolError(f"the {what} needs 2 bytes, {remaining(len(data))}", 0)
     return int.from_bytes(data[:2], "big", signed=True)
 
 
@@ -79,6 +83,7 @@ class TypedRecords:
         self._by_type: dict[int, type[Message]] = {}
 
     def encode(self, record: Message, version: int) -> bytes:
+        """The record behind its frame."""
         assert record.api_key is not None
         head = _uvarint(METADATA_FRAME_VERSION) if self._has_frame_version else b""
         return head + _uvarint(record.api_key) + _uvarint(version) + record.to_bytes(version)

@@ -94,6 +94,7 @@ class Plan:
 
 
 def make_plan(cls: Any, version: int, flexible: bool) -> Plan:
+    """The plan of a struct class; one that stands in several messages has one for all of them."""
     plan: Plan | None = cls.plans.get((version, flexible))
     if plan is not None:
         return plan

@@ -25,11 +25,13 @@ INTERNAL = (
 
 
 def request(key: int) -> "type[Request]":
+    """The request class of an API key; InvalidRequest for a key that no release declares."""
     api = apis.by_key(key)
     return cast("type[Request]", _declared(_module_of(api), f"{api.message}Request"))
 
 
 def response(key: int) -> "type[Response]":
+    """The response class of an API key; InvalidRequest for a key that no release declares."""
     api = apis.by_key(key)
     return cast("type[Response]", _declared(_module_of(api), f"{api.message}Response"))
 

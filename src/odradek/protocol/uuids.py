@@ -4,6 +4,7 @@ from binascii import Error, a2b_base64, b2a_base64
 
 
 def format_uuid(value: bytes) -> str:
+    """The 22 characters of 16 bytes."""
     text = b2a_base64(value, newline=False).decode("ascii")
     return text.rstrip("=").replace("+", "-").replace("/", "_")
 

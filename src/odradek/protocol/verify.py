@@ -38,6 +38,8 @@ class Tally:
 
 
 class Verifier:
+    """Checks vector after vector with every executor and keeps the tally."""
+
     __slots__ = ("executors", "tally")
 
     def __init__(self) -> None:

@@ -26,10 +26,7 @@ def odradek(capsys, monkeypatch):
 
     def run(*arguments, stdin=b""):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        try:
-            status = main(arguments)
-        except SystemExit as stop:  # argparse has spoken already
-            status = stop.code
+        status = main(arguments)
         out, err = capsys.readouterr()
         return status, out, err
 
@@ -125,19 +122,51 @@ def test_decode_a_whole_request(odradek):
 BAD_DECODE = {
     "bad hex": (("HeartbeatRequest",), b"0g", "the input is not hex; give raw bytes with --binary"),
     "not even text": (("HeartbeatRequest",), b"\xff", "the input is not hex; give raw bytes with --binary"),
-    "bad version": (("HeartbeatRequest", "9"), b"00", "HeartbeatRequest has the versions 0-4, not 9"),
+    "bad version": (("HeartbeatRequest", "9"), b"00", "HeartbeatRequest has versions 0-4, not 9"),
     "cut off": (
         ("HeartbeatRequest", "0"),
         b"0001",
-        "the input is not such a message: group_id claims 1 bytes, 0 remain at byte 2",
+        "the input is not such a message: group_id claims 1 byte, 0 bytes remain at byte 2",
     ),
     "no header": (
         ("request",),
         b"00",
-        "the input is not such a message: request_api_key needs 8 bytes, 1 remain at byte 0",
+        "the input is not such a message: request_api_key needs 8 bytes, 1 byte remains at byte 0",
     ),
-    "no such API": (("request",), b"7fff0000", "There is no API with key 32767."),
-    "no such version": (("request",), b"000c 0063 00000001 0000 00", "HeartbeatRequest has the versions 0-4, not 99"),
+    "no such API": (("request",), b"7fff0000 00000000", "There is no API with key 32767."),
+    "no such version": (("request",), b"000c 0063 00000001 0000 00", "HeartbeatRequest has versions 0-4, not 99"),
+    "an API": (("Fetch", "4"), b"00", "Fetch is an API: name FetchRequest or FetchResponse"),
+    "a version of a request": (
+        ("request", "3"),
+        b"00",
+        "`request` takes no '3': the header itself names API and version",
+    ),
+    "a response of nothing": (
+        ("response",),
+        b"00",
+        "which API's response? `response Fetch 12`: the bytes do not tell",
+    ),
+    "a response of nobody": (
+        ("response", "Nope"),
+        b"00",
+        "no API is called 'Nope'; `odradek protocol show` lists them",
+    ),
+    "a response in no version": (
+        ("response", "Heartbeat", "5"),
+        b"00",
+        "HeartbeatResponse has versions 0-4, not 5",
+    ),
+    "no version": (("HeartbeatRequest", "x"), b"00", "'x' is not a version: expected a number"),
+    "two versions": (
+        ("HeartbeatRequest", "3", "4"),
+        b"00",
+        "'4' is too much: a subject is one message and its version",
+    ),
+    "a broken request behind its length": (
+        ("request",),
+        b"0000000a 000c 0000 00000001 0001",
+        "the input is not such a message: client_id claims 1 byte, 0 bytes remain at byte 14",
+    ),
     "missing file": (("HeartbeatRequest", "--input", "/no/such/file"), b"", "/no/such/file: No such file or directory"),
 }
 
@@ -148,10 +177,133 @@ def test_bad_decode(story, odradek):
     assert odradek("protocol", "decode", *arguments, stdin=stdin) == (2, "", f"odradek: {reason}\n")
 
 
-def test_a_version_that_is_no_number(odradek):
-    status, _, err = odradek("protocol", "decode", "HeartbeatRequest", "x")
-    assert status == 2
-    assert "invalid int value: 'x'" in err
+@pytest.mark.parametrize("name", ["fetch", "FETCH", "1"])
+def test_an_api_in_any_case_or_by_its_key(name, odradek):
+    assert odradek("protocol", "show", name) == odradek("protocol", "show", "Fetch")
+
+
+@pytest.mark.parametrize("name", ["heartbeatrequest", "HEARTBEATREQUEST"])
+def test_a_message_in_any_case(name, odradek):
+    assert odradek("protocol", "show", name) == odradek("protocol", "show", "HeartbeatRequest")
+
+
+def test_a_key_that_nobody_has(odradek):
+    assert odradek("protocol", "show", "999") == (2, "", "odradek: There is no API with key 999.\n")
+
+
+@pytest.mark.parametrize("text", ["0x{}", "0X{}", "0x{}\n", " 0x{} "])
+def test_hex_as_a_program_prints_it(text, odradek):
+    stdin = text.format(HEARTBEAT.to_bytes(4).hex()).encode()
+    assert json.loads(odradek("protocol", "decode", "HeartbeatRequest", stdin=stdin)[1]) == HEARTBEAT_JSON
+    each = " ".join(f"0x{byte:02x}" for byte in HEARTBEAT.to_bytes(4)).encode()
+    assert json.loads(odradek("protocol", "decode", "HeartbeatRequest", stdin=each)[1]) == HEARTBEAT_JSON
+
+
+@pytest.mark.parametrize(
+    ("extra", "note"), [("ff", "1 byte behind the message was"), ("0000", "2 bytes behind the message were")]
+)
+@pytest.mark.parametrize("subject", [("request",), ("HeartbeatRequest", "0")])
+def test_trailing_bytes_are_noted(subject, extra, note, odradek):
+    frame = REQUEST if subject == ("request",) else HEARTBEAT.to_bytes(0).hex()
+    status, out, err = odradek("protocol", "decode", *subject, stdin=f"{frame} {extra}".encode())
+    assert (status, err) == (0, f"odradek: {note} ignored, as a broker does\n")
+    assert out == odradek("protocol", "decode", *subject, stdin=frame.encode())[1]
+
+
+def test_a_request_may_have_its_length_before_it(odradek):
+    assert odradek("protocol", "decode", "request", stdin=f"00000015 {REQUEST}".encode()) == odradek(
+        "protocol", "decode", "request", stdin=REQUEST.encode()
+    )
+
+
+@pytest.mark.parametrize("length", ["", "0000000a"])
+@pytest.mark.parametrize("correlation_id", [7, 6])
+def test_a_response_with_or_without_its_length(correlation_id, length, odradek):
+    """6 is what the length of the rest would be: a correlation id may look like one."""
+    stdin = f"{length} {correlation_id:08x} 00000000 0019".encode()
+    status, out, err = odradek("protocol", "decode", "response", "Heartbeat", "1", stdin=stdin)
+    assert (status, err) == (0, "")
+    assert json.loads(out) == {
+        "header": {"correlationId": correlation_id},
+        "HeartbeatResponse": {"throttleTimeMs": 0, "errorCode": 25},
+    }
+
+
+def test_of_two_readings_the_one_that_uses_every_byte_is_right(odradek):
+    """Without its first four bytes this would be the answer of a broker that serves nothing, and two bytes more."""
+    stdin = b"0000000c 0000 00000001 0000 0000 0003"
+    status, out, err = odradek("protocol", "decode", "response", "ApiVersions", "0", stdin=stdin)
+    assert (status, err) == (0, "")
+    assert json.loads(out) == {
+        "header": {"correlationId": 12},
+        "ApiVersionsResponse": {"errorCode": 0, "apiKeys": [{"apiKey": 0, "minVersion": 0, "maxVersion": 3}]},
+    }
+
+
+@pytest.mark.parametrize("frame", [REQUEST, "000c 0004 00000001 ffff 01 0801aa 0267 00000003 026d 00 010902bbcc"])
+def test_encode_takes_what_decode_prints_of_a_request(frame, odradek):
+    _, form, _ = odradek("protocol", "decode", "request", stdin=frame.encode())
+    expected = frame.replace(" ", "") + "\n"
+    assert odradek("protocol", "encode", "request", stdin=form.encode()) == (0, expected, "")
+
+
+@pytest.mark.parametrize("version, frame", [("1", "00000007 00000000 0019"), ("4", "00000007 00 00000000 0019 010500")])
+def test_encode_takes_what_decode_prints_of_a_response(version, frame, odradek):
+    _, form, _ = odradek("protocol", "decode", "response", "heartbeat", version, stdin=frame.encode())
+    expected = frame.replace(" ", "") + "\n"
+    assert odradek("protocol", "encode", "response", "12", version, stdin=form.encode()) == (0, expected, "")
+
+
+def test_unknown_tags_are_shown_and_read_back(odradek):
+    frame = HEARTBEAT.to_bytes(4)[:-1].hex() + "02" + "0502abcd" + "0700"
+    _, form, _ = odradek("protocol", "decode", "HeartbeatRequest", "4", stdin=frame.encode())
+    assert json.loads(form)["_unknownTags"] == [{"tag": 5, "bytes": "q80="}, {"tag": 7, "bytes": ""}]
+    assert odradek("protocol", "encode", "HeartbeatRequest", "4", stdin=form.encode()) == (0, frame + "\n", "")
+
+
+HEADER = {"requestApiKey": 12, "requestApiVersion": 0, "correlationId": 1, "clientId": "c"}
+BODY = {"groupId": "g", "generationId": 3, "memberId": "m"}
+BAD_REQUESTS = {
+    "no object": ([], 'the input is not an object with an object "header" in it, as decode prints it'),
+    "no header": (
+        {"HeartbeatRequest": BODY},
+        'the input is not an object with an object "header" in it, as decode prints it',
+    ),
+    "no body": (
+        {"header": HEADER},
+        'the input is not an object with an object "HeartbeatRequest" in it, as decode prints it',
+    ),
+    "an empty header": ({"header": {}}, 'header lacks "requestApiKey", which version 0 carries'),
+    "no client id": (
+        {"header": {**HEADER, "clientId": 5}, "HeartbeatRequest": BODY},
+        "header.clientId is 5 where a string is expected",
+    ),
+    "no such key": ({"header": {**HEADER, "requestApiKey": 999}}, "There is no API with key 999."),
+    "no such version": (
+        {"header": {**HEADER, "requestApiVersion": 9}, "HeartbeatRequest": BODY},
+        "HeartbeatRequest has versions 0-4, not 9",
+    ),
+    "something else": (
+        {"header": HEADER, "HeartbeatRequest": BODY, "more": 1},
+        'the input has "more" beside "header" and "HeartbeatRequest"',
+    ),
+    "a wrong field": (
+        {"header": HEADER, "HeartbeatRequest": {**BODY, "generationId": None}},
+        "HeartbeatRequest.generationId is null, which version 0 does not allow",
+    ),
+}
+
+
+@pytest.mark.parametrize("story", BAD_REQUESTS)
+def test_bad_request_to_encode(story, odradek):
+    form, reason = BAD_REQUESTS[story]
+    stdin = json.dumps(form).encode()
+    assert odradek("protocol", "encode", "request", stdin=stdin) == (2, "", f"odradek: {reason}\n")
+
+
+def test_encode_request_takes_no_version(odradek):
+    status, _, err = odradek("protocol", "encode", "request", "3", stdin=b"{}")
+    assert (status, err) == (2, "odradek: `request` takes no '3': the header itself names API and version\n")
 
 
 def test_encode(odradek):
@@ -171,15 +323,17 @@ BAD_ENCODE = {
     "not UTF-8": (b'"\xff"', "the input is not JSON: "),
     "a number without end": (b'{"a":' + b"1" * 5000 + b"}", "the input is not JSON: "),
     "nesting without end": (b"[" * 100_000, "the input is not JSON: "),
-    "no object": (b"[]", "HeartbeatRequest is [] where an object is expected"),
-    "missing field": (b"{}", "HeartbeatRequest lacks 'groupId', which version 3 carries"),
+    "a key twice": (b'{"groupId": "g", "groupId": "h"}', 'the key "groupId" comes twice in one object'),
+    "a key twice inside": (b'[{"a": {"b": 1, "b": 1}}]', 'the key "b" comes twice in one object'),
+    "no object": (b"[]", "HeartbeatRequest is a list where an object is expected"),
+    "missing field": (b"{}", 'HeartbeatRequest lacks "groupId", which version 3 carries'),
     "wrong type": (
         json.dumps({**HEARTBEAT_JSON, "groupId": 5}).encode(),
         "HeartbeatRequest.groupId is 5 where a string is expected",
     ),
     "out of range": (
         json.dumps({**HEARTBEAT_JSON, "generationId": 2**31}).encode(),
-        "HeartbeatRequest.generation_id is 2147483648, which does not fit int32",
+        "HeartbeatRequest.generationId is 2147483648, which does not fit int32",
     ),
 }
 
@@ -270,7 +424,16 @@ def test_a_vector_that_is_wrong_in_any_way_is_a_difference(changes, odradek, gol
 
 @pytest.mark.parametrize(
     "line",
-    ["no JSON", "[]", "5", "{}", '{"name": "x"}', json.dumps(vector(hex="0g")), json.dumps(vector(version="3"))],
+    [
+        "no JSON",
+        "[]",
+        "5",
+        "{}",
+        '{"name": "x"}',
+        json.dumps(vector(hex="0g")),
+        json.dumps(vector(version="3")),
+        json.dumps(vector(version=True)),
+    ],
 )
 def test_not_a_golden_file(line, odradek, tmp_path):
     path = tmp_path / "some.jsonl"
@@ -278,6 +441,12 @@ def test_not_a_golden_file(line, odradek, tmp_path):
     status, _, err = odradek("protocol", "verify", str(path))
     assert status == 2
     assert err == f"odradek: {path}, line 2: not a golden vector (an object with name, version, hex and json)\n"
+
+
+@pytest.mark.parametrize("name", ["some.jsonl", "some.jsonl.gz"])
+def test_a_file_without_a_vector_proves_nothing(name, odradek, golden):
+    path = golden(name=name)
+    assert odradek("protocol", "verify", path) == (2, "", f"odradek: {path}: there is no vector in it\n")
 
 
 def test_a_missing_file(odradek):
@@ -305,7 +474,7 @@ def test_a_damaged_file(damage, odradek, golden, tmp_path):
 
 def test_as_a_program():
     done = subprocess.run(
-        [sys.executable, "-m", "odradek.cli.main", "protocol", "decode", "request"],
+        [sys.executable, "-m", "odradek", "protocol", "decode", "request"],
         input=REQUEST.encode(),
         capture_output=True,
         check=False,

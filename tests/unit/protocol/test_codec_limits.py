@@ -73,16 +73,16 @@ def test_the_least_message(codec):
 
 
 MALFORMED = {
-    "nothing at all": (0, "", "number needs 3 bytes, 0 remain", 0),
-    "a group of numbers cut off": (0, "0007", "number needs 3 bytes, 2 remain", 0),
-    "a plain length cut off": (0, "0007 01 00", "name needs 2 bytes, 1 remain", 3),
-    "a string longer than the frame": (0, "0007 01 0005 6162", "name claims 5 bytes, 2 remain", 5),
+    "nothing at all": (0, "", "number needs 3 bytes, 0 bytes remain", 0),
+    "a group of numbers cut off": (0, "0007", "number needs 3 bytes, 2 bytes remain", 0),
+    "a plain length cut off": (0, "0007 01 00", "name needs 2 bytes, 1 byte remains", 3),
+    "a string longer than the frame": (0, "0007 01 0005 6162", "name claims 5 bytes, 2 bytes remain", 5),
     "null where it is not allowed": (0, "0007 01 ffff", "name is null, which this version does not allow", 5),
     "any negative length is null": (0, "0007 01 8000", "name is null, which this version does not allow", 5),
     "bytes longer than the frame": (
         0,
         "0007 01 0000 ffff 7fffffff 00",
-        "content claims 2147483647 bytes, 1 remain",
+        "content claims 2147483647 bytes, 1 byte remains",
         11,
     ),
     "null bytes": (0, "0007 01 0000 ffff ffffffff", "content is null, which this version does not allow", 11),
@@ -111,31 +111,33 @@ MALFORMED = {
         *(1, "0007 01 01 00 01 03 0000000000000000"),
         *("pairs claims 2 elements, 8 bytes remain", 7),
     ),
+    "an array of one that is not there": (1, "0007 01 01 00 01 02", "pairs claims 1 element, 0 bytes remain", 7),
+    "one tag that is not there": (1, "0007 01 01 00 01 01 01 00", "Sample claims 1 tagged field, 1 byte remains", 8),
     "no tag section": (1, "0007 01 01 00 01 01", "a varint of Sample is cut off", 7),
     "more tags than bytes": (1, "0007 01 01 00 01 01 02 0000", "Sample claims 2 tagged fields, 2 bytes remain", 8),
     "a tag larger than the frame": (
         1,
         "0007 01 01 00 01 01 01 09 05 00",
-        "tag 9 of Sample claims 5 bytes, 1 remain",
+        "tag 9 of Sample claims 5 bytes, 1 byte remains",
         10,
     ),
-    "a known tag that is too short": (1, "0007 01 01 00 01 01 01 00 00", "small needs 1 bytes, 0 remain", 10),
+    "a known tag that is too short": (1, "0007 01 01 00 01 01 01 00 00", "small needs 1 byte, 0 bytes remain", 10),
     "a known tag that is too long": (
         1,
         "0007 01 01 00 01 01 01 00 02 0505",
-        "small ends 1 bytes before its tag does",
+        "small ends 1 byte before its tag does",
         11,
     ),
     "a string that leaves its tag": (
         *(1, "0007 01 01 00 01 01 01 01 03 02 03 61 6161"),
-        *("words claims 2 bytes, 1 remain", 12),
+        *("words claims 2 bytes, 1 byte remains", 12),
     ),
     "an array that leaves its tag": (
         *(1, "0007 01 01 00 01 01 01 01 01 05 01010101"),
         *("words claims 4 elements, 0 bytes remain", 11),
     ),
-    "no marker of a nullable struct": (2, "0007 01 01 00 01 01", "perhaps claims 1 bytes, 0 remain", 7),
-    "a nullable struct cut off": (2, "0007 01 01 00 01 01 01 00000001", "left needs 8 bytes, 4 remain", 8),
+    "no marker of a nullable struct": (2, "0007 01 01 00 01 01", "perhaps claims 1 byte, 0 bytes remain", 7),
+    "a nullable struct cut off": (2, "0007 01 01 00 01 01 01 00000001", "left needs 8 bytes, 4 bytes remain", 8),
 }
 
 
@@ -148,11 +150,11 @@ def test_malformed(story, codec):
 def test_positions_count_from_the_start_of_the_frame(codec):
     with pytest.raises(PeerProtocolError) as refusal:
         codec.decode(Sample.plan(0), b"header" + b"\0\7\1\0", 6)
-    assert (refusal.value.reason, refusal.value.position) == ("name needs 2 bytes, 1 remain", 9)
+    assert (refusal.value.reason, refusal.value.position) == ("name needs 2 bytes, 1 byte remains", 9)
 
 
 def test_a_start_behind_the_end(codec):
-    with pytest.raises(PeerProtocolError, match="number needs 3 bytes, 0 remain"):
+    with pytest.raises(PeerProtocolError, match="number needs 3 bytes, 0 bytes remain"):
         codec.decode(Sample.plan(0), b"ab", 9)
 
 

@@ -124,6 +124,17 @@ def test_a_version_that_is_not_declared():
         MetadataRequest.decode(b"", -1)
 
 
+@pytest.mark.parametrize("version", ["3", True, 3.0, None])
+def test_a_version_is_an_int_and_nothing_that_looks_like_one(version):
+    class Fresh(Data, versions="0-9"):
+        number = int32()
+
+    with pytest.raises(TypeError) as refusal:
+        Fresh().to_bytes(version)
+    assert str(refusal.value) == f"a version of Fresh is an int, not {version!r}"
+    assert Fresh.version_plans == {}
+
+
 def test_flexible_versions():
     assert [version for version in Outer.versions if Outer.is_flexible(version)] == [2, 3]
     assert not RequestHeader.is_flexible(1)

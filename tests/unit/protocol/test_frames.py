@@ -47,14 +47,14 @@ def test_a_key_of_a_newer_release_is_left_to_it():
     assert OFFSETS.decode_key(b"\xff\xff rest") is None
 
 
-@pytest.mark.parametrize("data", [b"", b"\0"])
-def test_a_key_without_its_type(data):
-    with pytest.raises(PeerProtocolError, match=f"the record type needs 2 bytes, {len(data)} remain at byte 0"):
+@pytest.mark.parametrize(("data", "remains"), [(b"", "0 bytes remain"), (b"\0", "1 byte remains")])
+def test_a_key_without_its_type(data, remains):
+    with pytest.raises(PeerProtocolError, match=f"the record type needs 2 bytes, {remains} at byte 0"):
         OFFSETS.decode_key(data)
 
 
 def test_a_value_without_its_version():
-    with pytest.raises(PeerProtocolError, match="the value version needs 2 bytes, 1 remain at byte 0"):
+    with pytest.raises(PeerProtocolError, match="the value version needs 2 bytes, 1 byte remains at byte 0"):
         OFFSETS.decode_value(KEYS[OFFSETS], b"\0")
 
 
@@ -69,7 +69,7 @@ def test_a_key_that_is_cut_off_tells_the_position_in_the_whole():
     data = OFFSETS.encode_key(KEYS[OFFSETS])
     with pytest.raises(PeerProtocolError) as refusal:
         OFFSETS.decode_key(data[:-1])
-    assert (refusal.value.reason, refusal.value.position) == ("partition needs 4 bytes, 3 remain", 8)
+    assert (refusal.value.reason, refusal.value.position) == ("partition needs 4 bytes, 3 bytes remain", 8)
 
 
 @pytest.mark.parametrize("records", [OFFSETS, TRANSACTIONS, SHARE_STATE])

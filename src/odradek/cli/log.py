@@ -1,0 +1,140 @@
+"""`odradek log`: look into the files of a log dir, and check them, without changing anything.
+
+What reads the files is imported when a command runs: every other command would pay for it.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from odradek.cli.failure import Failure
+from odradek.cli.progress import Progress
+from odradek.log import dump_files
+from odradek.log.dump_files import DumpFile
+from odradek.reactor.ports import Disk
+
+if TYPE_CHECKING:
+    from odradek.log.dump_decode import Decoder
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("log", help="the files of a log dir: dump, check")
+    parser.set_defaults(run=lambda _: print(parser.format_help()) or 0)
+    actions = parser.add_subparsers(metavar="ACTION")
+
+    dump = actions.add_parser("dump", help="what is in segments, indexes, snapshots and checkpoints")
+    dump.add_argument("paths", nargs="+", metavar="PATH", help="files; a directory stands for every file in it")
+    dump.add_argument("--json", action="store_true", help="one object per segment file, with its records")
+    dump.add_argument(
+        "--all", action="store_true", help="with --json and a directory: an object for every other file too"
+    )
+    dump.add_argument("--records", action="store_true", help="show the records of each batch")
+    dump.add_argument(
+        "--decode", choices=dump_files.INTERNAL_TOPICS, help="keys and values of an internal topic; implies --records"
+    )
+    dump.set_defaults(run=_dump)
+
+    check = actions.add_parser("check", help="verify every rule of a log dir whose broker is stopped")
+    check.add_argument("directory", metavar="DIR", help="a log dir: what log.dirs of a broker names")
+    check.add_argument("--json", action="store_true", help="one object per finding, and a last one for the whole")
+    check.add_argument(
+        "--producer-expiration-ms",
+        type=int,
+        default=86_400_000,
+        metavar="MS",
+        help="producer.id.expiration.ms of the broker (default: %(default)s)",
+    )
+    check.set_defaults(run=_check)
+
+
+def _disk() -> Disk:
+    from odradek.reactor.adapters.disk import SystemDisk
+
+    return SystemDisk()
+
+
+def _dump(options: argparse.Namespace) -> int:
+    from odradek.log.dump_decode import Decoder
+
+    disk = _disk()
+    decoder = None if options.decode is None else Decoder(options.decode)
+    damaged = 0
+    progress = Progress("pieces dumped")
+    for file, is_listed in _files(disk, options.paths, segments_only=options.json and not options.all):
+        skip = decoder is not None and is_listed and dump_files.is_of_another_topic(file.path, decoder.topic)
+        try:
+            damaged += _dump_file(disk, file, options, None if skip else decoder, progress)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            damaged += 1
+            print(f"odradek: {file.name}: {error.strerror}", file=sys.stderr)
+    progress.done()
+    return 1 if damaged else 0
+
+
+def _files(disk: Disk, paths: list[str], *, segments_only: bool) -> Iterator[tuple[DumpFile, bool]]:
+    """Each file, and whether it was found in a directory rather than named."""
+    for path in paths:
+        if not disk.exists(path):
+            raise Failure(f"{path}: no such file or directory")
+        if disk.is_dir(path):
+            for file in dump_files.files_under(disk, path.rstrip("/") or "/"):
+                if file.name.endswith((".log", ".checkpoint")) or not segments_only:
+                    yield file, True
+        elif (named := dump_files.named_file(disk, path)) is not None:
+            yield named, False
+        else:
+            raise Failure(f"{path}: its name is not that of a file of a log; expected *.log, *.index, quorum-state ...")
+
+
+def _dump_file(
+    disk: Disk, file: DumpFile, options: argparse.Namespace, decoder: "Decoder | None", progress: Progress
+) -> bool:
+    if options.json:
+        from odradek.log.dump import json_pieces
+
+        pieces, end = json_pieces(disk, file, decoder), ""
+    else:
+        from odradek.log.dump_text import text_lines
+
+        with_records = options.records or decoder is not None
+        pieces, end = text_lines(disk, file, with_records=with_records, decoder=decoder), "\n"
+    is_damaged = False
+    for piece, is_bad in pieces:
+        sys.stdout.write(piece + end)
+        is_damaged |= is_bad
+        progress.advance()
+    if options.json:
+        sys.stdout.write("\n")
+    return is_damaged
+
+
+def _check(options: argparse.Namespace) -> int:
+    from odradek.log.findings import Finding
+    from odradek.log.verify_dir import verify_dir
+
+    disk = _disk()
+    if not disk.is_dir(options.directory):
+        raise Failure(f"{options.directory}: no such directory")
+    progress = Progress("batches checked")
+
+    def show(finding: Finding) -> None:
+        print(json.dumps(finding.form()) if options.json else str(finding))
+
+    job = verify_dir(
+        disk, options.directory.rstrip("/") or "/", show, producer_expiration_ms=options.producer_expiration_ms
+    )
+    try:
+        while True:
+            next(job)
+            progress.advance()
+    except StopIteration as end:
+        summary = end.value
+    except OSError as error:
+        raise Failure(f"{error.filename or options.directory}: {error.strerror}") from None
+    progress.done()
+    print(json.dumps(summary.form()) if options.json else str(summary))
+    return 1 if summary.errors else 0
