@@ -1,17 +1,22 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: embedsignature=True, embedsignature.format=clinic
 """Builds batches of magic 2 from columns and from single records; `pure_encode.py` is the twin.
 
 Columns are checked first, then sized, then written into memory of exactly that size: the writing loop has nothing left
-to refuse. The CRC is taken over each finished batch.
+to refuse. The CRC is taken over each finished batch. Plain arguments that fit are taken here; every other goes through
+`fields.py` and `encode_check.py`, which the twin uses too.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.list cimport PyList_CheckExact
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_RawFree, PyMem_RawMalloc, PyMem_RawRealloc, PyMem_Realloc
+from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_SIZE
+from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from odradek.records import crc
+from odradek.records import crc, encode_check, fields
 from odradek.records.pure_encode import refused
 
 cdef extern from *:
@@ -27,6 +32,10 @@ cdef extern from *:
     """
     const char* ODRADEK_SOURCE_HASH
     int bits_of "odradek_bits"(uint64_t) noexcept nogil
+
+cdef extern from "Python.h":
+    bint PyLong_CheckExact(object)
+    long long PyLong_AsLongLongAndOverflow(object, int*) noexcept
 
 SOURCE_HASH = ODRADEK_SOURCE_HASH.decode()
 
@@ -46,6 +55,34 @@ cdef enum:
     ATTRIBUTES_OFFSET = 21
 
 ctypedef const uint8_t* bytes_p
+
+
+# --- numbers in ---
+
+cdef inline int64_t integer(str name, value) except? -1:
+    cdef int overflow = 0
+    cdef int64_t number
+    if PyLong_CheckExact(value):
+        number = PyLong_AsLongLongAndOverflow(value, &overflow)
+        if not overflow:
+            return number
+    return fields.integer(name, value)
+
+
+cdef int64_t narrow_integer(str name, value, int bits) except? -1:
+    cdef int overflow = 0
+    cdef int64_t bound = <int64_t>1 << (bits - 1)
+    cdef int64_t number
+    if PyLong_CheckExact(value):
+        number = PyLong_AsLongLongAndOverflow(value, &overflow)
+        if not overflow and -bound <= number < bound:
+            return number
+    return fields.integer(name, value, bits)
+
+
+cdef int64_t size_limit(str name, value) except? -1:
+    cdef int64_t number = integer(name, value)
+    return number if 0 <= number <= INT32_MAX else fields.size_limit(name, value)
 
 
 # --- bytes out ---
@@ -90,6 +127,14 @@ cdef struct Identity:
     int64_t producer_id
     int producer_epoch
     int64_t base_sequence
+
+
+cdef int set_identity(Identity* out, attributes, producer_id, producer_epoch, base_sequence) except -1:
+    out.attributes = narrow_integer("attributes", attributes, 16)
+    out.producer_id = integer("producer_id", producer_id)
+    out.producer_epoch = narrow_integer("producer_epoch", producer_epoch, 16)
+    out.base_sequence = narrow_integer("base_sequence", base_sequence, 32)
+    return 0
 
 
 cdef struct Span:
@@ -190,20 +235,14 @@ cdef int64_t first_bad_row(Layout* column, int64_t rows, int64_t limit) noexcept
     return -1
 
 
-cdef int pin_layout(column, int64_t rows, list pins, Layout* out) except -1:
+cdef int pin_layout(column, list pins, Layout* out) except -1:
     cdef Pin ends = Pin(column.offsets)
     cdef Pin validity = Pin(column.validity)
-    cdef int64_t width = 8 if column.is_large else 4
-    cdef int64_t count = ends.view.len // width
     pins += (ends, validity)
     out.first = column.first
     out.ends = NULL if column.is_large else <const int32_t*>ends.view.buf
     out.large_ends = <const int64_t*>ends.view.buf if column.is_large else NULL
     out.validity = <bytes_p>validity.view.buf
-    if column.length != rows or out.first < 0 or count < out.first + rows + 1:
-        raise ValueError(f"a column of {column.length} rows and {count} offsets cannot give {rows} rows")
-    if validity.is_held and validity.view.len * 8 < out.first + rows:
-        raise ValueError(f"a validity bitmap of {validity.view.len} bytes cannot cover {rows} rows")
     return 0
 
 
@@ -211,7 +250,7 @@ cdef int pin_binary(column, int64_t rows, list pins, Binary* out) except -1:
     cdef Pin data = Pin(column.data)
     cdef int64_t bad
     pins.append(data)
-    pin_layout(column, rows, pins, &out.layout)
+    pin_layout(column, pins, &out.layout)
     out.data = <bytes_p>data.view.buf
     out.data_bytes = data.view.len
     bad = first_bad_row(&out.layout, rows, out.data_bytes)
@@ -389,6 +428,13 @@ cdef void write_batches(uint8_t* at, Columns* columns, Plan plan, Identity* iden
             identity.base_sequence = (identity.base_sequence + plan.spans[i].count) & INT32_MAX
 
 
+cdef void number_batches(uint8_t* at, Plan plan, int64_t base_offset) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(plan.count):
+        put_big(at, <uint64_t>(base_offset + plan.spans[i].first_row), 8)
+        at += plan.spans[i].size
+
+
 cdef list finish(out, Plan plan, bint with_crc):
     cdef Py_ssize_t i
     cdef int64_t start = 0
@@ -407,16 +453,17 @@ cdef list finish(out, Plan plan, bint with_crc):
 
 
 def encode_batches(
-    int64_t rows,
+    rows,
     keys,
     values,
     headers,
     timestamps,
-    int64_t default_timestamp,
-    tuple identity,
-    int64_t batch_bytes_max,
-    int64_t request_bytes_max,
-    bint with_crc,
+    default_timestamp,
+    identity,
+    batch_bytes_max,
+    request_bytes_max,
+    with_crc,
+    base_offset=None,
 ):
     cdef Binary key_column, value_column, header_keys, header_values
     cdef Layout header_lists
@@ -425,8 +472,19 @@ def encode_batches(
     cdef Pin times
     cdef Plan plan
     cdef int64_t bad_row = 0
+    cdef int64_t batch_limit, request_limit, first_offset
+    cdef bint has_crc
     cdef int fault
     cdef uint8_t* at
+    rows, timestamps, default_timestamp = encode_check.checked_columns(
+        rows, keys, values, headers, timestamps, default_timestamp
+    )
+    if not PyTuple_CheckExact(identity) or PyTuple_GET_SIZE(identity) != 4:
+        identity = encode_check.checked_identity(identity)
+    set_identity(&who, identity[0], identity[1], identity[2], identity[3])
+    batch_limit, request_limit = encode_check.checked_limits(batch_bytes_max, request_bytes_max)
+    first_offset = -1 if base_offset is None else encode_check.checked_base_offset(base_offset, rows)
+    has_crc = bool(with_crc)
     pins = []
     memset(&columns, 0, sizeof(columns))
     columns.rows = rows
@@ -438,7 +496,7 @@ def encode_batches(
         pin_binary(values, rows, pins, &value_column)
         columns.values = &value_column
     if headers is not None:
-        pin_layout(headers, rows, pins, &header_lists)
+        pin_layout(headers, pins, &header_lists)
         pin_binary(headers.keys, headers.keys.length, pins, &header_keys)
         pin_binary(headers.values, headers.values.length, pins, &header_values)
         columns.headers = &header_lists
@@ -447,14 +505,10 @@ def encode_batches(
         check_headers(&columns, min(headers.keys.length, headers.values.length))
     if timestamps is not None:
         times = Pin(timestamps)
-        if times.view.len // 8 < rows:
-            raise ValueError(f"{times.view.len // 8} timestamps are too few for {rows} rows")
         columns.timestamps = <const int64_t*>times.view.buf
-    who.attributes, who.producer_id, who.producer_epoch, who.base_sequence = identity
     plan = Plan(rows)
-    batch_bytes_max = min(batch_bytes_max, request_bytes_max)
     with nogil:
-        fault = plan.lay_out(&columns, batch_bytes_max, request_bytes_max, &bad_row)
+        fault = plan.lay_out(&columns, batch_limit, request_limit, &bad_row)
     if fault == NO_MEMORY:
         raise MemoryError
     if fault:
@@ -463,15 +517,18 @@ def encode_batches(
     at = <uint8_t*>PyBytes_AS_STRING(out)
     with nogil:
         write_batches(at, &columns, plan, &who)
-    return out, finish(out, plan, with_crc)
+        if first_offset >= 0:
+            number_batches(at, plan, first_offset)
+    return out, finish(out, plan, has_crc)
 
 
 # --- one record at a time ---
 
-cdef inline bytes as_bytes(field):
-    return field if field is None or PyBytes_CheckExact(field) else bytes(memoryview(field))
+cdef inline bytes as_bytes(str name, field):
+    return field if field is None or PyBytes_CheckExact(field) else fields.octets(name, field)
 
 
+cdef tuple NOTHING = ()  # the default, told faster by what it is than by its length
 cdef bytes NO_HEADERS = b"\0"
 
 
@@ -481,18 +538,23 @@ cdef bytes varint_of(int64_t value):
 
 
 cdef bytes encode_headers(headers):
-    pairs = list(headers)
+    pairs = headers if PyList_CheckExact(headers) else fields.header_list(headers)
     out = bytearray(varint_of(len(pairs)))
-    for key, value in pairs:
-        if key is None:
-            raise ValueError("a header key is null")
-        for field in (key.encode("utf-8", "surrogateescape") if isinstance(key, str) else key, value):
-            if field is None:
-                out.append(1)
-            else:
-                octets = as_bytes(field)
-                out += varint_of(len(octets))
-                out += octets
+    for pair in pairs:
+        key = value = None
+        if PyTuple_CheckExact(pair) and PyTuple_GET_SIZE(pair) == 2:
+            key, value = <tuple>pair
+            if PyUnicode_CheckExact(key):
+                key = key.encode("utf-8", "surrogateescape")
+        if not PyBytes_CheckExact(key) or not (value is None or PyBytes_CheckExact(value)):
+            key, value = fields.header_pair(pair)
+        out += varint_of(len(key))
+        out += key
+        if value is None:
+            out.append(1)
+        else:
+            out += varint_of(len(value))
+            out += value
     return bytes(out)
 
 
@@ -505,8 +567,8 @@ cdef class RecordsWriter:
     cdef readonly int64_t base_timestamp
     cdef readonly int64_t max_timestamp
 
-    def __cinit__(self, int64_t batch_bytes_max):
-        self.batch_bytes_max = batch_bytes_max
+    def __cinit__(self, batch_bytes_max):
+        self.batch_bytes_max = size_limit("batch_bytes_max", batch_bytes_max)
         self.capacity = 1024
         self.size = HEADER_SIZE
         self.count = 0
@@ -541,6 +603,8 @@ cdef class RecordsWriter:
         cdef uint8_t* at
         if self.count and self.size + size > self.batch_bytes_max:
             return False
+        if self.size + size > INT32_MAX:
+            raise fields.batch_too_large(self.size + size)
         self.reserve(size)
         at = put_varint(self.out + self.size, zigzag(length))
         at[0] = 0  # attributes, unused so far
@@ -557,13 +621,19 @@ cdef class RecordsWriter:
         self.count += 1
         return True
 
-    def append(self, int64_t timestamp, key, value, headers=()):
-        return self.put(timestamp, as_bytes(key), as_bytes(value), encode_headers(headers) if headers else NO_HEADERS)
+    def append(self, timestamp, key, value, headers=NOTHING):
+        """False, and nothing has changed, if the record does not fit; the first record of a batch always does."""
+        return self.put(
+            integer("timestamp", timestamp),
+            as_bytes("key", key),
+            as_bytes("value", value),
+            NO_HEADERS if headers is NOTHING or not headers else encode_headers(headers),
+        )
 
     def records(self):
         return PyBytes_FromStringAndSize(<char*>self.out + HEADER_SIZE, self.size - HEADER_SIZE)
 
-    def seal(self, int attributes, int64_t producer_id, int producer_epoch, int64_t base_sequence, bint with_crc=True):
+    def seal(self, attributes, producer_id, producer_epoch, base_sequence, with_crc=True):
         cdef Span span
         cdef Identity identity
         span.first_row = 0
@@ -571,10 +641,7 @@ cdef class RecordsWriter:
         span.size = self.size
         span.base_timestamp = self.base_timestamp
         span.max_timestamp = self.max_timestamp
-        identity.attributes = attributes
-        identity.producer_id = producer_id
-        identity.producer_epoch = producer_epoch
-        identity.base_sequence = base_sequence
+        set_identity(&identity, attributes, producer_id, producer_epoch, base_sequence)
         put_header(self.out, &span, &identity)
         batch = PyBytes_FromStringAndSize(<char*>self.out, self.size)
         if with_crc:

@@ -4,16 +4,19 @@ Plain buffers are enough for both. pyarrow is imported only by the calls that na
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from odradek.records import fields, layout
 from odradek.records.rows import Buffer
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from odradek.records.columns import Columns
+
+_NO_TIMESTAMP = b"\xff" * 8  # -1 in either byte order
 
 
 class BinaryColumn:
@@ -61,19 +64,22 @@ class BinaryColumn:
         return strings
 
     @classmethod
-    def from_list(cls, strings: Sequence[bytes | None]) -> "BinaryColumn":
-        """From Python objects: the way in for callers without pyarrow."""
-        ends = array("q", accumulate((len(string or b"") for string in strings), initial=0))
-        validity = bytearray((len(strings) + 7) // 8)
-        for row, string in enumerate(strings):
+    def from_list(cls, strings: Sequence[Buffer | None], name: str = "a string") -> "BinaryColumn":
+        """From Python objects: the way in for callers without pyarrow. `name` is for errors."""
+        plain = [
+            string if string is None or type(string) is bytes else fields.octets(f"record {row}: {name}", string)
+            for row, string in enumerate(strings)
+        ]
+        ends = array("q", accumulate((len(string or b"") for string in plain), initial=0))
+        validity = bytearray((len(plain) + 7) // 8)
+        for row, string in enumerate(plain):
             validity[row >> 3] |= (string is not None) << (row & 7)
-        data = b"".join(string for string in strings if string is not None)
-        nulls = sum(string is None for string in strings)
-        return cls(len(strings), memoryview(ends).cast("B"), data, validity, null_count=nulls, is_large=True)
+        data = b"".join(string for string in plain if string is not None)
+        nulls = plain.count(None)
+        return cls(len(plain), memoryview(ends).cast("B"), data, validity, null_count=nulls, is_large=True)
 
     def to_pyarrow(self, *, is_string: bool = False) -> "pa.Array[Any]":
-        import pyarrow as pa
-
+        pa = _pyarrow()
         small, large = (pa.string(), pa.large_string()) if is_string else (pa.binary(), pa.large_binary())
         buffers = [_py_buffer(self.validity), _py_buffer(self.offsets), _py_buffer(self.data)]
         return pa.Array.from_buffers(
@@ -83,10 +89,8 @@ class BinaryColumn:
     @classmethod
     def from_pyarrow(cls, column: "pa.Array[Any]") -> "BinaryColumn":
         """A binary or string array, of either offset width, sliced or not; its buffers are shared."""
-        import pyarrow as pa
-        from pyarrow import types
-
-        kind = column.type
+        pa = _pyarrow()
+        types, kind = pa.types, column.type
         if types.is_dictionary(kind) or types.is_binary_view(kind) or types.is_string_view(kind):
             column = column.cast(pa.large_binary())
         elif types.is_null(kind) or types.is_fixed_size_binary(kind):
@@ -143,9 +147,20 @@ class HeadersColumn:
             lists.append(pairs[ends[row] : ends[row + 1]] if is_valid else [])
         return lists
 
-    def to_pyarrow(self) -> "pa.Array[Any]":
-        import pyarrow as pa
+    @classmethod
+    def from_list(cls, lists: "Sequence[Iterable[tuple[str | bytes, Buffer | None]] | None]") -> "HeadersColumn":
+        """From one list of (key, value) pairs per record; None is a record without headers."""
+        ends = array("q", [0])
+        pairs: list[fields.HeaderFields] = []
+        for row, headers in enumerate(lists):
+            pairs += _header_pairs(row, headers)
+            ends.append(len(pairs))
+        keys = BinaryColumn.from_list([key for key, _ in pairs])
+        values = BinaryColumn.from_list([value for _, value in pairs])
+        return cls(len(lists), memoryview(ends).cast("B"), keys, values, is_large=True)
 
+    def to_pyarrow(self) -> "pa.Array[Any]":
+        pa = _pyarrow()
         keys = _valid_strings(self.keys)
         pair = pa.StructArray.from_arrays([keys, self.values.to_pyarrow()], names=["key", "value"])
         kind = pa.large_list(pair.type) if self.is_large else pa.list_(pair.type)
@@ -155,8 +170,7 @@ class HeadersColumn:
     @classmethod
     def from_pyarrow(cls, column: "pa.Array[Any]") -> "HeadersColumn":
         """list<struct<key: string, value: binary>>, the form that `to_pyarrow` and Spark's connector give."""
-        from pyarrow import types
-
+        types = _pyarrow().types
         is_large = types.is_large_list(column.type)
         if not (is_large or types.is_list(column.type)) or not types.is_struct(column.type.value_type):
             raise TypeError(f"headers are a list of (key, value) structs, not {column.type}")
@@ -177,28 +191,42 @@ class HeadersColumn:
 
 def to_record_batch(columns: "Columns") -> "pa.RecordBatch":
     """key, value, headers, offset, timestamp: the columns of a scan as pyarrow's, over the gathered memory."""
-    import pyarrow as pa
-
-    rows = len(columns)
-    offsets = pa.Array.from_buffers(pa.int64(), rows, [None, pa.py_buffer(columns.offsets())], 0)
-    times = pa.Array.from_buffers(pa.timestamp("ms"), rows, [None, pa.py_buffer(columns.timestamps())], 0)
+    pa = _pyarrow()
+    offsets = pa.Array.from_buffers(pa.int64(), len(columns), [None, pa.py_buffer(columns.offsets())], 0)
     arrays = [
         columns.keys().to_pyarrow(),
         columns.values().to_pyarrow(),
         columns.headers().to_pyarrow(),
         offsets,
-        times,
+        _nullable_timestamps(columns.timestamps()),
     ]
     return pa.RecordBatch.from_arrays(arrays, names=["key", "value", "headers", "offset", "timestamp"])
 
 
+def _nullable_timestamps(times: "array[int]") -> "pa.Array[Any]":
+    """Milliseconds over the same memory; "no timestamp" is null, as a missing key or value is.
+
+    Eight bytes of -1 anywhere are a hint, found faster than the items could be compared: most logs have none, and
+    need no bitmap.
+    """
+    pa = _pyarrow()
+    data, validity = pa.py_buffer(times), None
+    if _NO_TIMESTAMP in times.tobytes():
+        from pyarrow import compute
+
+        numbers = pa.Array.from_buffers(pa.int64(), len(times), [None, data], 0)
+        validity = compute.not_equal(numbers, layout.NO_TIMESTAMP).buffers()[1]
+    return pa.Array.from_buffers(pa.timestamp("ms"), len(times), [validity, data])
+
+
 def timestamps_of(column: "pa.Array[Any]", default_ms: int) -> memoryview:
     """An int64 or timestamp array as milliseconds; nulls get `default_ms`."""
-    import pyarrow as pa
-    from pyarrow import types
-
+    pa = _pyarrow()
+    types = pa.types
     if types.is_timestamp(column.type):
         column = column.cast(pa.timestamp("ms"), safe=False)
+    elif not (types.is_integer(column.type) or types.is_null(column.type)):
+        raise TypeError(f"timestamps are an integer or timestamp column, not {column.type}")
     column = column.cast(pa.int64())
     if column.null_count:
         column = column.fill_null(default_ms)
@@ -210,8 +238,7 @@ def timestamps_of(column: "pa.Array[Any]", default_ms: int) -> memoryview:
 
 def _valid_strings(keys: BinaryColumn) -> "pa.Array[Any]":
     """Header keys are UTF-8 by convention only; bytes that are not get U+FFFD, as in Kafka's own reader."""
-    import pyarrow as pa
-
+    pa = _pyarrow()
     strings = keys.to_pyarrow(is_string=True)
     try:
         strings.validate(full=True)
@@ -220,7 +247,21 @@ def _valid_strings(keys: BinaryColumn) -> "pa.Array[Any]":
     return strings
 
 
-def _py_buffer(buffer: Buffer | None) -> Any:
-    import pyarrow as pa
+def _header_pairs(row: int, headers: Any) -> list[fields.HeaderFields]:
+    try:
+        return [fields.header_pair(pair) for pair in fields.header_list(() if headers is None else headers)]
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError  # not the kinds that take more than a text
+        raise kind(f"record {row}: {error}") from None
 
-    return None if buffer is None else pa.py_buffer(buffer)
+
+def _py_buffer(buffer: Buffer | None) -> Any:
+    return None if buffer is None else _pyarrow().py_buffer(buffer)
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ImportError(f"Arrow columns need pyarrow: pip install 'odradek[arrow]' ({error})") from error
+    return pyarrow

@@ -1,27 +1,31 @@
 """Batches of magic 2 from columns, and one batch record by record.
 
-Both leave the base offset 0 and the leader epoch -1: the broker that appends a batch assigns them. A batch is closed
-when the next record would make it larger than `batch_bytes_max`, counted before compression; a record that is larger
-than that has a batch of its own, and one that no request could carry is MessageTooLarge.
+Both leave the leader epoch -1 and, unless `build` is told otherwise, the base offset 0: the broker that appends a
+batch assigns them. A batch is closed when the next record would make it larger than `batch_bytes_max`, counted before
+compression; a record that is larger than that has a batch of its own, and one that no request could carry is
+MessageTooLarge.
 """
 
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from odradek.records import kernel, layout
+from odradek.records import fields, kernel, layout
 from odradek.records.arrow import BinaryColumn, HeadersColumn, timestamps_of
-from odradek.records.compression import NONE, compress
+from odradek.records.built import Batches, Span
+from odradek.records.compression import NONE, codec_of, compress
 from odradek.records.crc import crc32c
+from odradek.records.encode_check import checked_base_offset, checked_timestamp
+from odradek.records.pure_encode import Header
 from odradek.records.rows import Buffer
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Span = tuple[int, int, int, int]
+__all__ = ["BatchBuilder", "BatchIdentity", "Batches", "build", "build_record_batch", "estimated_size"]
 
 BATCH_BYTES_MAX = 16384  # batch.size
 REQUEST_BYTES_MAX = 1048576  # max.request.size
-INT32_MAX = 0x7FFF_FFFF
 
 
 class BatchIdentity:
@@ -49,79 +53,84 @@ class BatchIdentity:
 NOBODY = BatchIdentity()
 
 
-class Batches:
-    """Finished batches, back to back in `data`. A span is first byte, end, first row and record count."""
-
-    __slots__ = ("data", "spans")
-
-    def __init__(self, data: Buffer, spans: list[Span]) -> None:
-        self.data = data
-        self.spans = spans
-
-    def __len__(self) -> int:
-        return len(self.spans)
-
-    def __iter__(self) -> Iterator[memoryview]:
-        view = memoryview(self.data)
-        return (view[start:stop] for start, stop, _, _ in self.spans)
-
-    def __repr__(self) -> str:
-        return f"Batches({len(self.spans)} batches, {len(self.data)} bytes)"
-
-
 def build(
-    values: "BinaryColumn | Sequence[bytes | None] | pa.Array[Any] | None",
+    values: "BinaryColumn | Sequence[Buffer | None] | pa.Array[Any] | None",
     *,
-    keys: "BinaryColumn | Sequence[bytes | None] | pa.Array[Any] | None" = None,
-    headers: "HeadersColumn | pa.Array[Any] | None" = None,
-    timestamps: "Buffer | pa.Array[Any] | None" = None,
+    keys: "BinaryColumn | Sequence[Buffer | None] | pa.Array[Any] | None" = None,
+    headers: "HeadersColumn | Sequence[Iterable[Header] | None] | pa.Array[Any] | None" = None,
+    timestamps: "Buffer | array[int] | Sequence[int | None] | pa.Array[Any] | None" = None,
     default_timestamp: int,
     identity: BatchIdentity = NOBODY,
-    codec: int = NONE,
+    codec: int | str = NONE,
     level: int | None = None,
     batch_bytes_max: int = BATCH_BYTES_MAX,
     request_bytes_max: int = REQUEST_BYTES_MAX,
+    base_offset: int | None = None,
 ) -> Batches:
     """Batches from columns: ours, pyarrow's with their memory shared, or lists. No values: every value is null.
 
-    `timestamps` are int64 milliseconds in native order; without them, and for nulls among them, every record gets
-    `default_timestamp`.
+    `headers` in a list are one list of (key, value) pairs per record. `timestamps` are milliseconds: a list of ints,
+    or an int64 buffer in native order (array("q"), numpy, raw bytes). Without them, and for None and nulls among
+    them, a record gets `default_timestamp`; -1 is "no timestamp".
+
+    `codec` is a code or a name such as "zstd". `batch_bytes_max` closes a batch, `request_bytes_max` is what no record
+    may exceed.
+
+    `base_offset` None leaves offset 0 at the start of every batch, which is what a broker wants from a producer: it
+    numbers the records itself. With a number the records are numbered from there on across all batches, as they are
+    in a log, so that a scan of the result gives every record an offset of its own.
+
+    Raises MessageTooLarge for a record beyond `request_bytes_max`, UnsupportedCompressionType or InvalidConfig for a
+    codec or level that there is not, TypeError, ValueError or OverflowError for columns and numbers that cannot be.
     """
-    rows = len(values) if values is not None else len(keys) if keys is not None else 0
+    code, level = _chosen(codec, level)
+    if not isinstance(identity, BatchIdentity):
+        raise TypeError(f"identity is a BatchIdentity, not {type(identity).__name__}")
+    default_timestamp = checked_timestamp("default_timestamp", default_timestamp)
+    value_column, key_column = _binary("value", values), _binary("key", keys)
+    sizing = key_column if value_column is None else value_column
     data, spans = kernel.encode_batches(
-        rows,
-        _binary(keys),
-        _binary(values),
+        0 if sizing is None else sizing.length,
+        key_column,
+        value_column,
         _headers(headers),
         _timestamps(timestamps, default_timestamp),
         default_timestamp,
         identity.fields(),
         batch_bytes_max,
-        min(request_bytes_max, INT32_MAX),
-        codec == NONE,
+        request_bytes_max,
+        code == NONE,
+        base_offset,
     )
-    if codec == NONE:
+    if code == NONE:
         return Batches(data, spans)
-    return _compressed(data, spans, codec, level)
+    return _compressed(data, spans, code, level)
 
 
-def build_record_batch(batch: "pa.RecordBatch | pa.Table", *, default_timestamp: int, **options: Any) -> list[Batches]:
+def build_record_batch(
+    batch: "pa.RecordBatch | pa.Table", *, default_timestamp: int, base_offset: int | None = None, **options: Any
+) -> list[Batches]:
     """Batches from the columns value, and if they are there key, headers and timestamp, of pyarrow's tables.
 
-    A table gives one item per chunk of its rows: nothing is copied to join them. Options are those of `build`.
+    A table gives one item per chunk of its rows: nothing is copied to join them. Options are those of `build`; a
+    `base_offset` numbers the records on across the items.
     """
     pieces = batch.to_batches() if hasattr(batch, "to_batches") else [batch]
-    return [_built_piece(piece, default_timestamp, options) for piece in pieces]
+    first = checked_base_offset(base_offset, 0)
+    built = []
+    for piece in pieces:
+        built.append(_built_piece(piece, default_timestamp=default_timestamp, base_offset=first, **options))
+        first = None if first is None else first + len(piece)
+    return built
 
 
-def _built_piece(piece: "pa.RecordBatch", default_timestamp: int, options: dict[str, Any]) -> Batches:
+def _built_piece(piece: "pa.RecordBatch", **options: Any) -> Batches:
     columns = {name: piece.column(name) for name in ("key", "headers", "timestamp") if name in piece.schema.names}
     return build(
         piece.column("value"),
         keys=columns.get("key"),
         headers=columns.get("headers"),
         timestamps=columns.get("timestamp"),
-        default_timestamp=default_timestamp,
         **options,
     )
 
@@ -129,17 +138,25 @@ def _built_piece(piece: "pa.RecordBatch", default_timestamp: int, options: dict[
 class BatchBuilder:
     """One batch of a producer, record by record.
 
-    `append(timestamp, key, value, headers=())` returns False, and has changed nothing, once a record does not fit. It
-    is the kernel's own method: a wrapper would cost as much as the work.
+    An instance's `append` is the kernel's own method, in its dictionary: a wrapper would cost as much as the work.
     """
 
-    __slots__ = ("_codec", "_level", "_writer", "append")
+    __slots__ = ("__dict__", "_codec", "_level", "_writer")
 
-    def __init__(self, batch_bytes_max: int = BATCH_BYTES_MAX, codec: int = NONE, level: int | None = None) -> None:
+    def __init__(
+        self, batch_bytes_max: int = BATCH_BYTES_MAX, codec: int | str = NONE, level: int | None = None
+    ) -> None:
+        self._codec, self._level = _chosen(codec, level)
         self._writer = kernel.RecordsWriter(batch_bytes_max)
-        self._codec = codec
-        self._level = level
-        self.append = self._writer.append
+        self.__dict__["append"] = self._writer.append
+
+    def append(self, timestamp: int, key: Buffer | None, value: Buffer | None, headers: Iterable[Header] = ()) -> bool:
+        """Adds a record; False, and nothing has changed, if it does not fit. The first record of a batch always does.
+
+        `timestamp` is in milliseconds, -1 for none; `headers` are (key, value) pairs. Raises TypeError, ValueError or
+        OverflowError for fields that cannot be, and MessageTooLarge for a record of 2 GB.
+        """
+        return self._writer.append(timestamp, key, value, headers)
 
     def __len__(self) -> int:
         return self._writer.count
@@ -151,10 +168,13 @@ class BatchBuilder:
 
     @property
     def max_timestamp(self) -> int:
+        """The latest timestamp so far, -1 before the first record."""
         return self._writer.max_timestamp
 
     def build(self, identity: BatchIdentity = NOBODY) -> bytes:
         """The finished batch. The builder is as it was: a retry may build again with another identity."""
+        if not isinstance(identity, BatchIdentity):
+            raise TypeError(f"identity is a BatchIdentity, not {type(identity).__name__}")
         writer = self._writer
         if writer.count == 0:
             raise ValueError("a batch without records cannot be produced")
@@ -171,6 +191,14 @@ def estimated_size(key: Buffer | None, value: Buffer | None, headers_bytes: int 
 
 
 RECORD_OVERHEAD_BYTES_MAX = 5 + 1 + 10 + 5 + 5 + 5 + 5  # every varint at its longest
+
+
+def _chosen(codec: int | str, level: int | None) -> tuple[int, int | None]:
+    """Refused here, not at the first batch that is compressed. What is not compressed has no level."""
+    if codec == NONE:
+        return NONE, None
+    chosen = codec_of(codec)
+    return chosen.code, None if chosen.code == NONE else chosen.checked_level(level)
 
 
 def _compressed(data: Buffer, spans: list[Span], codec: int, level: int | None) -> Batches:
@@ -194,20 +222,53 @@ def _compressed_batch(batch: memoryview, codec: int, level: int | None) -> bytea
     return out
 
 
-def _binary(column: Any) -> BinaryColumn | None:
+def _binary(name: str, column: Any) -> BinaryColumn | None:
     if column is None or isinstance(column, BinaryColumn):
         return column
     if isinstance(column, (list, tuple)):
-        return BinaryColumn.from_list(column)
+        return BinaryColumn.from_list(column, name)
+    if not _is_pyarrow(column):
+        raise TypeError(f"{name}s are a list of bytes, a BinaryColumn or a pyarrow array, not {type(column).__name__}")
     return BinaryColumn.from_pyarrow(_one(column))
 
 
 def _headers(column: Any) -> HeadersColumn | None:
-    return column if column is None or isinstance(column, HeadersColumn) else HeadersColumn.from_pyarrow(_one(column))
+    if column is None or isinstance(column, HeadersColumn):
+        return column
+    if isinstance(column, (list, tuple)):
+        return HeadersColumn.from_list(column)
+    if not _is_pyarrow(column):
+        kind = type(column).__name__
+        raise TypeError(f"headers are a list of lists of (key, value), a HeadersColumn or a pyarrow array, not {kind}")
+    return HeadersColumn.from_pyarrow(_one(column))
 
 
-def _timestamps(column: Any, default_timestamp: int) -> Buffer | None:
-    return timestamps_of(_one(column), default_timestamp) if hasattr(column, "null_count") else column
+def _timestamps(column: Any, default_timestamp: int) -> memoryview | None:
+    """As a buffer; whether it is one of int64 for every row, the kernel's check says."""
+    if column is None:
+        return None
+    if isinstance(column, (list, tuple)):
+        return memoryview(_listed_timestamps(column, default_timestamp))
+    if _is_pyarrow(column):
+        return timestamps_of(_one(column), default_timestamp)
+    try:
+        return memoryview(column)
+    except TypeError:
+        kind = type(column).__name__
+        raise TypeError(f"timestamps are a list of ints, an int64 buffer or a pyarrow array, not {kind}") from None
+
+
+def _listed_timestamps(listed: Sequence[int | None], default_timestamp: int) -> "array[int]":
+    times = [default_timestamp if time is None else time for time in listed]
+    try:
+        return array("q", times)
+    except (TypeError, OverflowError):  # without saying which
+        return array("q", [fields.integer(f"record {row}: timestamp", time) for row, time in enumerate(times)])
+
+
+def _is_pyarrow(column: Any) -> bool:
+    """An array, chunked or not; without importing pyarrow, which need not be there."""
+    return hasattr(column, "null_count") and hasattr(column, "type")
 
 
 def _one(column: Any) -> Any:

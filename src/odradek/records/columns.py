@@ -13,9 +13,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol import errors
-from odradek.records import kernel, layout
+from odradek.records import fields, kernel, layout
 from odradek.records.arrow import BinaryColumn, HeadersColumn
 from odradek.records.batch import RecordBatch, batch_size
+from odradek.records.built import Batches
 from odradek.records.compression import LIMIT_BYTES
 from odradek.records.legacy import LegacyBatch
 from odradek.records.record import signed_64
@@ -116,14 +117,17 @@ class Columns:
         )
 
     def to_arrow(self) -> "pa.RecordBatch":
-        """Columns key, value, headers, offset, timestamp. Needs pyarrow."""
+        """Columns key, value, headers, offset, timestamp; null where there is no key, value or timestamp.
+
+        Needs pyarrow; without it ImportError says how to install it.
+        """
         from odradek.records.arrow import to_record_batch
 
         return to_record_batch(self)
 
 
 def scan(
-    buffer: Buffer,
+    buffer: Buffer | Batches,
     *,
     limit_bytes: int = LIMIT_BYTES,
     from_offset: int | None = None,
@@ -134,12 +138,24 @@ def scan(
 ) -> Columns:
     """The records of every whole batch of the buffer; a batch that is cut off at the end is left out.
 
-    `limit_bytes` bounds what all compressed batches together may decompress to. Records below `from_offset` are
-    skipped. Control records go to `control_records`, with `keep_control` to the columns instead. With `aborted`, for
-    read_committed, the records of those transactions are skipped. A damaged batch raises CorruptMessage or
-    InvalidRecord; with `keep_good` the sound batches before it are returned and the error is in `error`.
+    `buffer` is what `build` returned or anything with contiguous bytes. `limit_bytes` bounds what all compressed
+    batches together may decompress to. Records below `from_offset` are skipped. Control records go to
+    `control_records`, with `keep_control` to the columns instead. With `aborted`, for read_committed, the records of
+    those transactions are skipped.
+
+    Raises, for what is in the buffer:
+        CorruptMessage              a CRC, magic, length or compressed stream that is damaged
+        InvalidRecord               a batch whose CRC is right, with records that do not parse
+        UnsupportedCompressionType  a batch that names a codec there is not
+        RecordListTooLarge          compressed batches that hold more than `limit_bytes`
+    With `keep_good` none of these is raised: the sound batches before it are returned and the error is in `error`.
+
+    Raises, for what the caller did: TypeError for a `buffer` without contiguous bytes or a number that is none,
+    ValueError for a negative `limit_bytes` or a buffer above 2 GB, OverflowError for numbers above 64 bits.
     """
-    work = _Scan(buffer, limit_bytes, kernel.INT64_MIN if from_offset is None else from_offset, check_crc)
+    limit_bytes = fields.natural("limit_bytes", limit_bytes)
+    first = kernel.INT64_MIN if from_offset is None else fields.integer("from_offset", from_offset)
+    work = _Scan(_contiguous(buffer), limit_bytes, first, check_crc)
     work.keep_control = keep_control
     if aborted is not None:
         work.filter_aborted(aborted)
@@ -150,6 +166,15 @@ def scan(
             raise
         work.columns.error = error
     return work.columns
+
+
+def _contiguous(buffer: object) -> memoryview:
+    data = buffer.data if isinstance(buffer, Batches) else buffer
+    try:
+        return memoryview(data).cast("B")  # type: ignore[arg-type]
+    except TypeError:
+        kind = "a view with gaps" if isinstance(data, memoryview) else type(data).__name__
+        raise TypeError(f"scan takes Batches or contiguous bytes, not {kind}") from None
 
 
 class _Scan:
@@ -170,8 +195,8 @@ class _Scan:
         "stop_mask",
     )
 
-    def __init__(self, buffer: Buffer, limit_bytes: int, from_offset: int, check_crc: bool) -> None:
-        self.source = memoryview(buffer).cast("B")
+    def __init__(self, source: memoryview, limit_bytes: int, from_offset: int, check_crc: bool) -> None:
+        self.source = source
         if len(self.source) > SOURCE_BYTES_MAX:
             raise ValueError(f"a buffer of {len(self.source)} bytes is too large for one scan: 2 GB at most")
         self.limit_bytes = limit_bytes

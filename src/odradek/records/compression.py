@@ -45,6 +45,19 @@ class Codec:
     def has_level(self, level: int) -> bool:
         return level == self.level_default or self.level_min <= level <= self.level_max
 
+    def checked_level(self, level: int | None) -> int:
+        """The level to compress with; None is the default."""
+        if level is None:
+            return self.level_default
+        if not isinstance(level, int):
+            raise TypeError(f"a compression level is an int or None, not {type(level).__name__}")
+        if not self.has_level(level):
+            raise errors.InvalidConfig(
+                f"Compression level {level} is out of range for {self.name}: "
+                f"{self.level_min} to {self.level_max}, or {self.level_default}."
+            )
+        return level
+
 
 def _keep(data: Buffer, level: int, magic: int) -> bytes:
     return bytes(data)
@@ -84,15 +97,23 @@ def codec_named(name: str) -> Codec:
     return codec
 
 
+def codec_of(codec: int | str) -> Codec:
+    """The row of a code or of a name."""
+    if isinstance(codec, int):
+        return codec_for(codec)
+    if isinstance(codec, str):
+        return codec_named(codec)
+    raise TypeError(f"a codec is a code or a name, not {type(codec).__name__}")
+
+
 def compress(code: int, data: Buffer, level: int | None = None, magic: int = 2) -> bytes:
+    """The data as one stream of the codec, in the framing that batches of that magic have; None is its default level.
+
+    Raises UnsupportedCompressionType for a code that is no codec and for zstd below magic 2, InvalidConfig for a level
+    that the codec does not have.
+    """
     codec = codec_for(code)
-    if level is None:
-        level = codec.level_default
-    if not codec.has_level(level):
-        raise errors.InvalidConfig(
-            f"Compression level {level} is out of range for {codec.name}: "
-            f"{codec.level_min} to {codec.level_max}, or {codec.level_default}."
-        )
+    level = codec.checked_level(level)
     if code == ZSTD and magic < 2:
         raise errors.UnsupportedCompressionType(f"Messages of magic {magic} cannot be compressed with zstd.")
     return codec.compress(data, level, magic)

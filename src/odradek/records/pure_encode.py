@@ -5,8 +5,10 @@ from itertools import pairwise
 from struct import pack_into
 
 from odradek.protocol import errors
-from odradek.records import crc, layout
+from odradek.records import crc, encode_check, fields, layout
 from odradek.records.arrow import BinaryColumn, HeadersColumn
+from odradek.records.built import Span
+from odradek.records.encode_check import Identity
 from odradek.records.rows import Buffer
 
 INT32_MAX = 0x7FFF_FFFF
@@ -17,8 +19,6 @@ NULL_HEADER_KEY = 2
 TOO_LARGE = 3
 
 Header = tuple[str | bytes, bytes | None]
-Span = tuple[int, int, int, int]  # first byte, byte behind the last, first row, number of rows
-Identity = tuple[int, int, int, int]  # attributes, producer id, producer epoch, base sequence
 
 _MASK_32 = (1 << 32) - 1
 _MASK_64 = (1 << 64) - 1
@@ -50,35 +50,53 @@ def encode_batches(
     batch_bytes_max: int,
     request_bytes_max: int,
     with_crc: bool,
+    base_offset: int | None = None,
 ) -> tuple[bytes, list[Span]]:
     """Uncompressed batches back to back, and where each lies. Without a CRC if the caller will compress them."""
+    rows, time_bytes, default_timestamp = encode_check.checked_columns(
+        rows, keys, values, headers, timestamps, default_timestamp
+    )
+    who = encode_check.checked_identity(identity)
+    batch_bytes_max, request_bytes_max = encode_check.checked_limits(batch_bytes_max, request_bytes_max)
+    sealed = _Sealed(who, encode_check.checked_base_offset(base_offset, rows), bool(with_crc))
     all_keys = _strings(keys, rows)
     all_values = _strings(values, rows)
     all_headers = _header_lists(headers, rows)
-    times = _timestamps(timestamps, default_timestamp, rows)
-    attributes, producer_id, producer_epoch, sequence = identity
-    batch_bytes_max = min(batch_bytes_max, request_bytes_max)
-    out = bytearray()
-    spans: list[Span] = []
-    writer = RecordsWriter(batch_bytes_max)
-    first_row = 0
-    for row in range(rows + 1):
-        if row < rows and writer.append(times[row], all_keys[row], all_values[row], all_headers[row]):
-            if writer.size > request_bytes_max:
-                raise refused(TOO_LARGE, row)
-            continue
-        if writer.count:
-            batch = writer.seal(attributes, producer_id, producer_epoch, sequence, with_crc)
-            spans.append((len(out), len(out) + len(batch), first_row, writer.count))
-            out += batch
-            sequence = next_sequence(sequence, writer.count)
-        if row < rows:
-            first_row = row
-            writer = RecordsWriter(batch_bytes_max)
-            writer.append(times[row], all_keys[row], all_values[row], all_headers[row])
-            if writer.size > request_bytes_max:
-                raise refused(TOO_LARGE, row)
-    return bytes(out), spans
+    times = [default_timestamp] * rows if time_bytes is None else time_bytes.cast("q").tolist()
+    writer, first_row = RecordsWriter(batch_bytes_max), 0
+    for row in range(rows):
+        time, key, value, pairs = times[row], all_keys[row], all_values[row], all_headers[row]
+        if not writer.append(time, key, value, pairs):
+            sealed.add(writer, first_row)
+            writer, first_row = RecordsWriter(batch_bytes_max), row
+            writer.append(time, key, value, pairs)
+        if writer.count == 1 and writer.size > request_bytes_max:  # any later record fits into the batch, and so below
+            raise refused(TOO_LARGE, row)
+    if writer.count:
+        sealed.add(writer, first_row)
+    return bytes(sealed.out), sealed.spans
+
+
+class _Sealed:
+    """The batches that are closed, with sequences and, if asked for, offsets that go on from one to the next."""
+
+    __slots__ = ("base_offset", "identity", "out", "spans", "with_crc")
+
+    def __init__(self, identity: Identity, base_offset: int | None, with_crc: bool) -> None:
+        self.identity = identity
+        self.base_offset = base_offset
+        self.with_crc = with_crc
+        self.out = bytearray()
+        self.spans: list[Span] = []
+
+    def add(self, writer: "RecordsWriter", first_row: int) -> None:
+        attributes, producer_id, producer_epoch, sequence = self.identity
+        start = len(self.out)
+        self.out += writer.seal(attributes, producer_id, producer_epoch, sequence, self.with_crc)
+        self.spans.append((start, len(self.out), first_row, writer.count))
+        if self.base_offset is not None:
+            layout.BASE_OFFSET.pack_into(self.out, start, self.base_offset + first_row)
+        self.identity = attributes, producer_id, producer_epoch, next_sequence(sequence, writer.count)
 
 
 class RecordsWriter:
@@ -88,7 +106,7 @@ class RecordsWriter:
 
     def __init__(self, batch_bytes_max: int) -> None:
         self._out = bytearray(layout.HEADER_SIZE)
-        self.batch_bytes_max = batch_bytes_max
+        self.batch_bytes_max = fields.size_limit("batch_bytes_max", batch_bytes_max)
         self.count = 0
         self.base_timestamp = layout.NO_TIMESTAMP
         self.max_timestamp = layout.NO_TIMESTAMP
@@ -100,26 +118,29 @@ class RecordsWriter:
 
     def append(self, timestamp: int, key: Buffer | None, value: Buffer | None, headers: Iterable[Header] = ()) -> bool:
         """False, and nothing has changed, if the record does not fit; the first record of a batch always does."""
-        if not INT64_MIN <= timestamp <= INT64_MAX:
-            raise OverflowError(f"timestamp {timestamp} does not fit in 64 bits")
+        if type(timestamp) is not int or not INT64_MIN <= timestamp <= INT64_MAX:
+            timestamp = fields.integer("timestamp", timestamp)
         count = self.count
         record = b"".join(
             (
                 b"\0",  # attributes, unused so far
                 _varlong(timestamp - self.base_timestamp) if count else b"\0",
                 _varint(count),
-                _varint(len(key)) + key if type(key) is bytes else _prefixed(key),
-                _varint(len(value)) if type(value) is bytes else _prefixed(value),
+                _varint(len(key)) + key if type(key) is bytes else _prefixed("key", key),
+                _varint(len(value)) if type(value) is bytes else _prefixed("value", value),
                 value if type(value) is bytes else b"",  # not joined to its length above: one copy less
                 _encoded_headers(headers) if headers else b"\0",
             )
         )
         prefix = _varint(len(record))
         out = self._out
+        size = len(out) + len(prefix) + len(record)
+        if count and size > self.batch_bytes_max:
+            return False
+        if size > INT32_MAX:
+            raise fields.batch_too_large(size)
         if count == 0:
             self.base_timestamp = self.max_timestamp = timestamp
-        elif len(out) + len(prefix) + len(record) > self.batch_bytes_max:
-            return False
         elif timestamp > self.max_timestamp:
             self.max_timestamp = timestamp
         out += prefix
@@ -138,6 +159,8 @@ class RecordsWriter:
         base_sequence: int,
         with_crc: bool = True,
     ) -> bytes:
+        who = encode_check.checked_identity((attributes, producer_id, producer_epoch, base_sequence))
+        attributes, producer_id, producer_epoch, base_sequence = who
         out = self._out
         layout.HEADER.pack_into(
             out,
@@ -162,21 +185,20 @@ class RecordsWriter:
         return bytes(out)
 
 
-def _prefixed(field: Buffer | None) -> bytes:
+def _prefixed(name: str, field: Buffer | None) -> bytes:
     if field is None:
         return _NULL
-    octets = bytes(memoryview(field))
+    octets = fields.octets(name, field)
     return _varint(len(octets)) + octets
 
 
 def _encoded_headers(headers: Iterable[Header]) -> bytes:
-    pairs = list(headers)
+    pairs = fields.header_list(headers)
     out = bytearray(_varint(len(pairs)))
-    for key, value in pairs:
-        if key is None:
-            raise ValueError("a header key is null")
-        out += _prefixed(key.encode("utf-8", "surrogateescape") if isinstance(key, str) else key)
-        out += _prefixed(value)
+    for pair in pairs:
+        key, value = fields.header_pair(pair)
+        out += _varint(len(key)) + key
+        out += _NULL if value is None else _varint(len(value)) + value
     return bytes(out)
 
 
@@ -212,11 +234,11 @@ def _strings(column: BinaryColumn | None, rows: int) -> list[bytes | None]:
     if column is None:
         return [None] * rows
     ends = _ends(column, rows)
-    _check_bitmap(column, rows)
     data = column.data if isinstance(column.data, bytes) else bytes(column.data)
     strings: list[bytes | None] = []
+    valid = _valid(column, rows)
     for row, (start, stop) in enumerate(pairwise(ends)):
-        if column.validity is not None and not _is_valid(column, row):
+        if valid is not None and not valid[row]:
             strings.append(None)
         elif 0 <= start <= stop <= len(data):
             strings.append(data[start:stop])
@@ -229,14 +251,14 @@ def _header_lists(column: HeadersColumn | None, rows: int) -> list[list[tuple[by
     if column is None:
         return [[]] * rows
     ends = _ends(column, rows)
-    _check_bitmap(column, rows)
     keys = _strings(column.keys, column.keys.length)
     values = _strings(column.values, column.values.length)
     entries = min(len(keys), len(values))
     lists: list[list[tuple[bytes, bytes | None]]] = []
+    valid = _valid(column, rows)
     for row in range(rows):
         pairs: list[tuple[bytes, bytes | None]] = []
-        if _is_valid(column, row):
+        if valid is None or valid[row]:
             if not 0 <= ends[row] <= ends[row + 1] <= entries:
                 raise refused(BAD_OFFSETS, row)
             for entry in range(ends[row], ends[row + 1]):
@@ -249,26 +271,16 @@ def _header_lists(column: HeadersColumn | None, rows: int) -> list[list[tuple[by
 
 
 def _ends(column: BinaryColumn | HeadersColumn, rows: int) -> list[int]:
-    ends = memoryview(column.offsets).cast("B").cast("q" if column.is_large else "i")
-    if column.length != rows or column.first < 0 or len(ends) < column.first + rows + 1:
-        raise ValueError(f"a column of {column.length} rows and {len(ends)} offsets cannot give {rows} rows")
-    return ends[column.first : column.first + rows + 1].tolist()
+    """The bounds of the column's own rows. A remainder that is no whole offset is padding."""
+    octets = memoryview(column.offsets).cast("B")
+    width = 8 if column.is_large else 4
+    own = octets[column.first * width : (column.first + rows + 1) * width]
+    return (own.cast("q") if column.is_large else own.cast("i")).tolist()
 
 
-def _check_bitmap(column: BinaryColumn | HeadersColumn, rows: int) -> None:
-    if column.validity is not None and len(column.validity) * 8 < column.first + rows:
-        raise ValueError(f"a validity bitmap of {len(column.validity)} bytes cannot cover {rows} rows")
-
-
-def _is_valid(column: BinaryColumn | HeadersColumn, row: int) -> bool:
-    bit = column.first + row
-    return column.validity is None or bool(column.validity[bit >> 3] >> (bit & 7) & 1)
-
-
-def _timestamps(timestamps: Buffer | None, default_timestamp: int, rows: int) -> list[int]:
-    if timestamps is None:
-        return [default_timestamp] * rows
-    times = memoryview(timestamps).cast("B").cast("q")
-    if len(times) < rows:
-        raise ValueError(f"{len(times)} timestamps are too few for {rows} rows")
-    return times[:rows].tolist()
+def _valid(column: BinaryColumn | HeadersColumn, rows: int) -> list[int] | None:
+    """One bit per row of the column's own; None if there is no bitmap, and no null."""
+    if column.validity is None:
+        return None
+    bits = memoryview(column.validity).cast("B")
+    return [bits[bit >> 3] >> (bit & 7) & 1 for bit in range(column.first, column.first + rows)]
