@@ -156,10 +156,15 @@ def unread_bytes(descriptor):
     return int.from_bytes(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
+def heed_interrupts():
+    """A shell has its background jobs ignore SIGINT, and the tests may be one."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("action", ["decode", "encode"])
 def test_interrupted_while_reading(action):
     reader, writer = os.pipe()
-    process = odradek(["protocol", action, "FetchRequest", "4"], stdin=reader)
+    process = odradek(["protocol", action, "FetchRequest", "4"], stdin=reader, preexec_fn=heed_interrupts)
     os.write(writer, b"00")
     deadline = time.monotonic() + 30
     while unread_bytes(reader):  # once it has taken them it waits for more
