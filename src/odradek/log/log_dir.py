@@ -1,0 +1,258 @@
+"""One log dir: what a broker finds in it when it starts, and what it leaves there when it stops.
+
+    .lock                      held as long as the broker runs; another process that holds it is an error
+    meta.properties            whose dir it is: cluster, node and directory id; judged by who starts the manager
+    .kafka_cleanshutdown       there only after a clean stop. It is removed, durably, before anything else changes: a
+                               crash from then on must be followed by a recovery
+    *-offset-checkpoint        offsets by partition, as of the last time that they were written
+    topic-3/ ...               the partitions, with those that are on their way in or out
+
+Looking (`open_job`) changes nothing but the lock, so that a start that is refused leaves every dir as it was.
+"""
+
+import posixpath
+from collections.abc import Callable, Mapping
+
+from odradek.config import properties
+from odradek.config.errors import ConfigError
+from odradek.log import checkpoint, names
+from odradek.log.checkpoint import CorruptCheckpoint, TopicPartition
+from odradek.log.failure import LogDirFailure
+from odradek.log.log import Log
+from odradek.reactor.ports import Disk, DiskLock, Job
+
+CHECKPOINTS = (names.RECOVERY_POINTS, names.LOG_START_OFFSETS, names.REPLICATION_OFFSETS)
+DIRECTORY_ID = "directory.id"
+NO_BROKER_EPOCH = -1
+REMOTE_INDEX_CACHE = "remote-log-index-cache"  # of tiered storage: no partition, whatever its name looks like
+
+# Takes the path and the content of meta.properties, None if there is none; raises LogDirRefused.
+CheckProperties = Callable[[str, Mapping[str, str] | None], None]
+
+
+class LogDirRefused(Exception):  # noqa: N818 - the broker's answer to what it found
+    """The broker must not start on these dirs: an operator has to look first. Nothing has been changed."""
+
+
+class PartitionDir:
+    """`suffix` is "", -delete, -future or -stray."""
+
+    __slots__ = ("name", "suffix", "topic_partition")
+
+    def __init__(self, name: str, topic_partition: TopicPartition, suffix: str) -> None:
+        self.name = name
+        self.topic_partition = topic_partition
+        self.suffix = suffix
+
+    def __repr__(self) -> str:
+        return f"PartitionDir({self.name})"
+
+
+class DirContents:
+    __slots__ = ("broker_epoch", "checkpoints", "had_clean_shutdown", "lock", "partitions", "properties")
+
+    def __init__(self, lock: DiskLock) -> None:
+        self.lock = lock
+        self.properties: Mapping[str, str] | None = None
+        self.checkpoints: dict[str, dict[TopicPartition, int]] = {}  # of the files that are there, by name
+        self.partitions: list[PartitionDir] = []
+        self.had_clean_shutdown = False
+        self.broker_epoch = NO_BROKER_EPOCH
+
+
+class LogDir:
+    """Its state on the reactor. `failure` is set when it goes offline, and it never comes back."""
+
+    __slots__ = (
+        "broker_epoch",
+        "condemned",
+        "failure",
+        "floors",
+        "futures",
+        "had_clean_shutdown",
+        "is_unclean",
+        "keys",
+        "lock",
+        "logs",
+        "offline",
+        "partitions",
+        "path",
+        "properties",
+        "strays",
+        "written",
+    )
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.lock: DiskLock | None = None
+        self.properties: Mapping[str, str] | None = None
+        self.had_clean_shutdown = False
+        self.broker_epoch = NO_BROKER_EPOCH  # that the last clean stop wrote down
+        self.partitions: list[PartitionDir] = []  # found and not loaded yet
+        self.logs: dict[TopicPartition, Log] = {}
+        self.futures: dict[TopicPartition, Log] = {}
+        self.offline: frozenset[TopicPartition] = frozenset()  # that went down with it
+        self.condemned: list[str] = []  # directories that end in -delete
+        self.strays: list[str] = []
+        self.written: dict[str, dict[TopicPartition, int]] = {}  # what the checkpoints say, by file name
+        self.floors: dict[TopicPartition, int] = {}  # no checkpoint may say more while a truncation is under way
+        self.failure: LogDirFailure | None = None
+        self.keys: set[str] = set()  # of the jobs that work in it
+        self.is_unclean = False  # a log could not be closed: no clean-shutdown marker
+
+    def __repr__(self) -> str:
+        return f"LogDir({self.path}, {len(self)} logs{', offline' if self.failure else ''})"
+
+    def __len__(self) -> int:
+        return len(self.logs) + len(self.futures)
+
+    @property
+    def is_online(self) -> bool:
+        return self.failure is None
+
+    @property
+    def directory_id(self) -> str | None:
+        """As meta.properties has it; older releases have none."""
+        return None if self.properties is None else self.properties.get(DIRECTORY_ID)
+
+    def all_logs(self) -> list[tuple[TopicPartition, Log]]:
+        return [*self.logs.items(), *self.futures.items()]
+
+    def opened(self, contents: DirContents) -> None:
+        self.lock = contents.lock
+        self.properties = contents.properties
+        self.had_clean_shutdown = contents.had_clean_shutdown
+        self.broker_epoch = contents.broker_epoch
+        self.partitions = contents.partitions
+        self.written = {name: contents.checkpoints[name] for name in CHECKPOINTS if name in contents.checkpoints}
+
+    def checkpointed(self, name: str, topic_partition: TopicPartition) -> int | None:
+        return self.written.get(name, {}).get(topic_partition)
+
+    def release_lock(self) -> None:
+        lock, self.lock = self.lock, None
+        if lock is not None:
+            lock.release()
+
+
+# At the start.
+
+
+def open_job(disk: Disk, path: str, check: CheckProperties | None) -> Job:
+    """Returns DirContents. LogDirRefused stops the start, an OSError or LogDirFailure takes this dir offline."""
+    _make(disk, path)
+    contents = DirContents(_lock(disk, path))
+    try:
+        contents.properties = _properties(disk, path)
+        if check is not None:
+            check(path, contents.properties)
+        yield 0
+        contents.checkpoints = _checkpoints(disk, path)
+        contents.partitions = _partitions(disk, path)
+        _read_marker(disk, path, contents)
+    except BaseException:
+        contents.lock.release()
+        raise
+    return contents
+
+
+def begin_job(disk: Disk, path: str) -> Job:
+    """From here on only a recovery may follow a crash."""
+    disk.unlink(f"{path}/{names.CLEAN_SHUTDOWN}")
+    disk.fsync_dir(path)
+    yield 0
+
+
+def _make(disk: Disk, path: str) -> None:
+    missing = []
+    above = path
+    while above and not disk.exists(above):
+        missing.append(above)
+        above = posixpath.dirname(above)
+    if missing:
+        disk.mkdir(path)
+    for made in reversed(missing):
+        disk.fsync_dir(posixpath.dirname(made) or ".")
+
+
+def _lock(disk: Disk, path: str) -> DiskLock:
+    try:
+        return disk.lock(f"{path}/{names.LOCK}")
+    except BlockingIOError as error:
+        raise LogDirRefused(
+            f"The log dir {path} is in use: {error.strerror} ({path}/{names.LOCK}). "
+            "Stop the other broker, or give this one a dir of its own."
+        ) from error
+
+
+def _properties(disk: Disk, path: str) -> dict[str, str] | None:
+    file = f"{path}/{names.META_PROPERTIES}"
+    if not disk.exists(file):
+        return None
+    try:
+        return properties.load(disk.read(file), file)
+    except ConfigError as error:
+        raise LogDirFailure(f"meta.properties cannot be read: {error}", file) from error
+
+
+def _checkpoints(disk: Disk, path: str) -> dict[str, dict[TopicPartition, int]]:
+    there = [name for name in (*CHECKPOINTS, names.CLEANER_OFFSETS) if disk.exists(f"{path}/{name}")]
+    return {name: _offsets(disk, path, name) for name in there}
+
+
+def _offsets(disk: Disk, path: str, name: str) -> dict[TopicPartition, int]:
+    try:
+        return checkpoint.read_offsets(disk, f"{path}/{name}")
+    except CorruptCheckpoint as error:
+        raise LogDirFailure(f"the checkpoint is damaged: {error}", f"{path}/{name}") from error
+
+
+def _partitions(disk: Disk, path: str) -> list[PartitionDir]:
+    found: list[PartitionDir] = []
+    foreign: list[str] = []
+    topics: dict[str, str] = {}  # one string per topic, however many partitions it has
+    for name in disk.list(path):
+        if name == REMOTE_INDEX_CACHE or not disk.is_dir(f"{path}/{name}"):
+            continue
+        parsed = names.parse_dir_name(name)
+        if parsed is None:
+            foreign.append(name)
+        elif parsed[0] != names.CLUSTER_METADATA_TOPIC:  # the quorum's log is not the manager's
+            topic = topics.setdefault(parsed[0], parsed[0])
+            found.append(PartitionDir(name, (topic, parsed[1]), parsed[2]))
+    if foreign:
+        raise LogDirRefused(
+            f"The log dir {path} holds directories that are no partitions: {', '.join(foreign)}. Expected names like "
+            "topic-0 or topic-0.<id>-delete; move everything else out of it."
+        )
+    return found
+
+
+def _read_marker(disk: Disk, path: str, contents: DirContents) -> None:
+    """Up to 3.x the file is empty. One that does not parse still tells of a clean stop, of no epoch."""
+    marker = f"{path}/{names.CLEAN_SHUTDOWN}"
+    if not disk.exists(marker):
+        return
+    contents.had_clean_shutdown = True
+    import json  # for this one file: not worth its time when the package is imported
+
+    try:
+        found = json.loads(disk.read(marker))
+        contents.broker_epoch = int(found["brokerEpoch"])
+    except (ValueError, TypeError, KeyError):
+        contents.broker_epoch = NO_BROKER_EPOCH
+
+
+# At the stop.
+
+
+def clean_shutdown_marker(release: str, broker_epoch: int) -> bytes:
+    if release == "3.3":
+        return b""
+    return f'{{"version":0,"brokerEpoch":{broker_epoch}}}'.encode()
+
+
+def mark_clean_job(disk: Disk, path: str, marker: bytes) -> Job:
+    """The last thing that is written: everything that it vouches for is durable already."""
+    disk.write_atomically(f"{path}/{names.CLEAN_SHUTDOWN}", marker)
+    yield 0

@@ -1,0 +1,195 @@
+"""The log dirs of a broker together: work in one of them, its failure, its checkpoints, the choice for a new partition.
+
+A dir fails as a whole and for good: at the first error of its disk, or at damage to what was durable, its logs go
+offline, nothing is written to it any more, and the others go on. What a full disk refuses is no failure: nothing was
+written, the old state stands.
+
+A checkpoint may say less than the truth, never more: a recovery point past the end of a log would read as lost records,
+a log start offset past its end would drop them all. So whoever lowers an offset (a truncation) or uses a name again (a
+partition that is created after one of the same name was deleted) writes the lower one, or the gap, first.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from odradek.log import checkpoint, names
+from odradek.log.checkpoint import TopicPartition
+from odradek.log.failure import LogDirFailure, storage_error
+from odradek.log.log import Log
+from odradek.log.log_dir import CHECKPOINTS, LogDir, LogDirRefused
+from odradek.protocol import errors
+from odradek.reactor.jobs import JobQueue
+from odradek.reactor.loop import Loop
+from odradek.reactor.ports import Cancelled, Disk, Job
+
+# Takes the dir, and whether it was the last one online.
+OnDirFailure = Callable[[LogDir, bool], None]
+
+
+class LogDirs:
+    __slots__ = ("_disk", "_drop_logs", "_listeners", "by_path", "cordoned", "jobs")
+
+    def __init__(self, loop: Loop, jobs: JobQueue, paths: Sequence[str], drop_logs: Callable[[LogDir], None]) -> None:
+        """`drop_logs` takes the logs of a dir that has failed out of service, before the listeners are told."""
+        clean = [path.rstrip("/") or "/" for path in paths]
+        twice = sorted({path for path in clean if clean.count(path) > 1})
+        if twice or not clean:
+            raise LogDirRefused(f"log.dirs names {', '.join(twice)} twice" if twice else "there is no log dir")
+        self._disk: Disk = loop.ports.disk
+        self._drop_logs = drop_logs
+        self._listeners: list[OnDirFailure] = []
+        self.jobs = jobs
+        self.by_path = {path: LogDir(path) for path in clean}
+        self.cordoned: frozenset[str] = frozenset()  # these get no new partitions
+
+    def __repr__(self) -> str:
+        return f"LogDirs({list(self.by_path.values())})"
+
+    @property
+    def online(self) -> list[LogDir]:
+        return [log_dir for log_dir in self.by_path.values() if log_dir.is_online]
+
+    @property
+    def offline(self) -> list[LogDir]:
+        return [log_dir for log_dir in self.by_path.values() if not log_dir.is_online]
+
+    def listen(self, listener: OnDirFailure) -> None:
+        self._listeners.append(listener)
+
+    def of_log(self, log: Log) -> LogDir:
+        return self.by_path[log.directory.rpartition("/")[0]]
+
+    def holding(self, path: str) -> LogDir | None:
+        """The dir that a file or directory lies in; of nested ones the innermost."""
+        found = [each for each in self.by_path.values() if f"{path}/".startswith(f"{each.path}/")]
+        return max(found, key=lambda log_dir: len(log_dir.path), default=None)
+
+    # Failure.
+
+    def fail(self, log_dir: LogDir, failure: LogDirFailure) -> None:
+        if not log_dir.is_online:
+            return
+        log_dir.failure = failure
+        log_dir.offline = frozenset(log_dir.logs)
+        self._drop_logs(log_dir)
+        for key in sorted(log_dir.keys):
+            self.jobs.cancel(key)
+        log_dir.release_lock()
+        is_last = not self.online
+        for listener in list(self._listeners):
+            listener(log_dir, is_last)
+
+    async def run(self, log_dir: LogDir, key: str, job: Job) -> Any:
+        """A job that works in the dir; what its disk refuses fails the dir, and is raised here as well."""
+        if log_dir.failure is not None:
+            job.close()
+            raise log_dir.failure
+        log_dir.keys.add(key)
+        try:
+            return await self.jobs.submit(key, job)
+        except LogDirFailure as failure:
+            self.fail(log_dir, failure)
+            raise
+        except OSError as error:
+            raise self._failed(log_dir, error, key) from error
+        except Cancelled:
+            if log_dir.failure is not None:
+                raise log_dir.failure from None
+            raise
+        finally:
+            if not self.jobs.is_busy(key):
+                log_dir.keys.discard(key)
+
+    def _failed(self, log_dir: LogDir, error: OSError, path: str) -> errors.KafkaStorageError:
+        found = storage_error(error, "an operation of the disk", path)
+        if isinstance(found, LogDirFailure):
+            self.fail(log_dir, found)
+        return found
+
+    async def settle(self, key: str) -> None:
+        """Until the jobs of this key that were there before have ended."""
+        if self.jobs.is_busy(key):
+            await self.jobs.submit(key, _nothing())
+
+    # Checkpoints.
+
+    async def save(self, log_dir: LogDir, name: str) -> None:
+        """Writes a checkpoint if it would say something else than it says."""
+        offsets = offsets_for(log_dir, name)
+        # What is being written right now is not in `written` yet, and comes before this.
+        if offsets == log_dir.written.get(name) and not self.jobs.is_busy(log_dir.path):
+            return
+        await self.run(log_dir, log_dir.path, _save(self._disk, f"{log_dir.path}/{name}", offsets))
+        log_dir.written[name] = offsets
+
+    async def save_all(self, log_dir: LogDir) -> None:
+        for name in CHECKPOINTS:
+            await self.save(log_dir, name)
+
+    async def forget(self, log_dir: LogDir, topic_partition: TopicPartition) -> None:
+        """No checkpoint speaks of this partition any more, which is not there now and is about to be made."""
+        for name in CHECKPOINTS:
+            if topic_partition in log_dir.written.get(name, ()) or self.jobs.is_busy(log_dir.path):
+                await self.save(log_dir, name)
+
+    async def hold_down(self, log_dir: LogDir, topic_partition: TopicPartition, offset: int) -> None:
+        """No checkpoint says more than `offset` for it, until `let_up`."""
+        log_dir.floors[topic_partition] = offset
+        for name in CHECKPOINTS:
+            await self.save(log_dir, name)
+
+    def let_up(self, log_dir: LogDir, topic_partition: TopicPartition) -> None:
+        log_dir.floors.pop(topic_partition, None)
+
+    # Where a new partition goes.
+
+    def choose(self, target: str | None = None) -> LogDir:
+        """The one with the fewest partitions, the first of them; or the one asked for."""
+        if target is not None:
+            return self._named(target)
+        candidates = [log_dir for log_dir in self.online if log_dir.path not in self.cordoned] or self.online
+        if not candidates:
+            raise errors.KafkaStorageError("No log dir is online.")
+        return min(candidates, key=len)
+
+    def _named(self, path: str) -> LogDir:
+        log_dir = self.by_path.get(path.rstrip("/"))
+        if log_dir is None:
+            raise errors.LogDirNotFound(f"{path} is none of the log dirs {', '.join(self.by_path)}.")
+        if not log_dir.is_online:
+            raise errors.KafkaStorageError(f"The log dir {path} is offline.")
+        return log_dir
+
+
+def offsets_for(log_dir: LogDir, name: str) -> dict[TopicPartition, int]:
+    """What a checkpoint should say now."""
+    value = _VALUES[name]
+    floors = log_dir.floors
+    found = {}
+    for topic_partition, log in log_dir.all_logs():
+        offset = value(log)
+        if offset is not None:
+            floor = floors.get(topic_partition)
+            found[topic_partition] = offset if floor is None else min(offset, floor)
+    return found
+
+
+def _log_start_offset(log: Log) -> int | None:
+    """Only where the names of the segments do not tell it."""
+    return log.log_start_offset if log.log_start_offset > log.segments.first.base_offset else None
+
+
+_VALUES: dict[str, Callable[[Log], int | None]] = {
+    names.RECOVERY_POINTS: lambda log: log.recovery_point,
+    names.LOG_START_OFFSETS: _log_start_offset,
+    names.REPLICATION_OFFSETS: lambda log: log.high_watermark,
+}
+
+
+def _save(disk: Disk, path: str, offsets: dict[TopicPartition, int]) -> Job:
+    checkpoint.write_offsets(disk, path, offsets)
+    yield 0
+
+
+def _nothing() -> Job:
+    yield 0

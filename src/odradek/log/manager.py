@@ -1,0 +1,395 @@
+"""The log manager: every log of a broker, in however many log dirs.
+
+    start ─ open and lock the dirs ─ load ─ schedules and cleaner run ─ ... ─ stop ─ flush, close, checkpoint, marker
+
+It belongs to the reactor's thread. A method that has to wait for the disk is a coroutine; operations that change which
+logs there are (create, delete, move, truncate) are done one at a time per partition, in the order of the calls. All
+jobs of a log have its directory as their key, so that they never overlap; those of a dir have its path.
+
+A dir that fails takes its logs offline, and its listeners are told (`dirs.listen`); the rest goes on. The logs that a
+caller still holds are closed: appends to them are refused, reads fail.
+
+The parts have their own files: starting, stopping, moves, truncation, schedules; `log_dirs.py` is about the dirs.
+"""
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, TypeVar
+
+from odradek.config.listeners import log_dirs as configured_log_dirs
+from odradek.config.sources import BrokerLayers
+from odradek.log import moves, names, starting, stopping, truncation
+from odradek.log.checkpoint import TopicPartition
+from odradek.log.cleaner import Cleaner, CleanerConfig
+from odradek.log.dir_loading import DirLoading, IsStray, OnProgress
+from odradek.log.failure import LogDirFailure
+from odradek.log.flush import FlushPlan, flush_job
+from odradek.log.loaded import LoadedLog
+from odradek.log.log import Log
+from odradek.log.log_dir import NO_BROKER_EPOCH, CheckProperties, LogDir
+from odradek.log.log_dirs import LogDirs
+from odradek.log.manager_config import LogManagerConfig, TopicConfigs
+from odradek.log.partition_dirs import PartitionToLoad, create_job, write_topic_id_job
+from odradek.log.removals import Removals
+from odradek.log.schedules import Schedules
+from odradek.log.storage import OPEN_FILES_MAX, Storage
+from odradek.protocol import errors
+from odradek.protocol.uuids import format_uuid
+from odradek.reactor.jobs import JobQueue
+from odradek.reactor.loop import Loop
+from odradek.reactor.pending import Pending
+from odradek.reactor.ports import Cancelled, Disk
+
+T = TypeVar("T")
+
+
+class LogManager:
+    __slots__ = (
+        "_gates",
+        "_stopped",
+        "cleaner",
+        "config",
+        "current",
+        "dirs",
+        "disk",
+        "futures",
+        "is_started",
+        "jobs",
+        "loadings",
+        "loop",
+        "removals",
+        "schedules",
+        "start_ended",
+        "storage",
+        "topic_configs",
+        "topic_ids",
+    )
+
+    def __init__(
+        self,
+        loop: Loop,
+        layers: BrokerLayers,
+        *,
+        log_dirs: Sequence[str] | None = None,
+        topic_overrides: Mapping[str, Mapping[str, object]] | None = None,
+        jobs: JobQueue | None = None,
+        open_files_max: int = OPEN_FILES_MAX,
+    ) -> None:
+        """`log_dirs` goes before the configs log.dirs and log.dir."""
+        self.loop = loop
+        self.disk: Disk = loop.ports.disk
+        self.jobs = jobs or JobQueue(loop)
+        self.storage = Storage(self.disk, loop.ports.rng, open_files_max=open_files_max)
+        self.config = LogManagerConfig.from_config(layers.config)
+        self.topic_configs = TopicConfigs(layers, topic_overrides or {})
+        self.current: dict[TopicPartition, Log] = {}
+        self.futures: dict[TopicPartition, Log] = {}  # copies on their way to another dir
+        self.topic_ids: dict[str, bytes] = {}  # by the log's directory
+        self.dirs = LogDirs(loop, self.jobs, log_dirs or configured_log_dirs(layers.config), self._drop_logs)
+        self.dirs.cordoned = frozenset(self.config.cordoned_log_dirs or ())
+        self.cleaner = Cleaner(
+            loop, self.jobs, CleanerConfig.from_config(layers.config), on_dir_failure=self._cleaner_failed
+        )
+        self.removals = Removals(loop, self.dirs)
+        self.schedules = Schedules(self)
+        self.is_started = False
+        self.start_ended: Pending[None] | None = None  # from the beginning of the start on
+        self.loadings: list[DirLoading] = []
+        self._gates: dict[TopicPartition, Pending[None]] = {}  # what is being created, deleted, moved or truncated
+        self._stopped: Pending[None] | None = None
+
+    # Start and stop.
+
+    async def start(
+        self,
+        *,
+        check_properties: CheckProperties | None = None,
+        is_stray: IsStray | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> None:
+        """LogDirRefused if an operator has to look first, KafkaStorageError if no dir is left online."""
+        await starting.start(self, check_properties, is_stray, on_progress)
+
+    async def stop(self, broker_epoch: int = NO_BROKER_EPOCH) -> None:
+        """A clean stop; a second call waits for the first."""
+        if self._stopped is None:
+            self._stopped = self.loop.spawn(stopping.stop(self, broker_epoch))
+        await self._stopped
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._stopped is not None
+
+    @property
+    def broker_epoch_of_clean_shutdown(self) -> int:
+        """That all dirs agree on, for the registration with the controller; -1 after any other end."""
+        epochs = {log_dir.broker_epoch for log_dir in self.dirs.by_path.values()}
+        return epochs.pop() if len(epochs) == 1 else NO_BROKER_EPOCH
+
+    # Which logs there are.
+
+    def get(self, topic: str, partition: int) -> Log | None:
+        return self.current.get((topic, partition))
+
+    def get_future(self, topic: str, partition: int) -> Log | None:
+        return self.futures.get((topic, partition))
+
+    def all_logs(self) -> list[Log]:
+        return [*self.current.values(), *self.futures.values()]
+
+    def topic_id(self, log: Log) -> bytes | None:
+        return self.topic_ids.get(log.directory)
+
+    def register(self, topic_partition: TopicPartition, log: Log, *, is_future: bool) -> None:
+        log_dir = self.dirs.of_log(log)
+        (log_dir.futures if is_future else log_dir.logs)[topic_partition] = log
+        (self.futures if is_future else self.current)[topic_partition] = log
+        if not is_future:
+            self.cleaner.add(log)
+
+    def unregister(self, topic_partition: TopicPartition, log: Log) -> None:
+        """Closes it, too. Its files stay."""
+        log_dir = self.dirs.of_log(log)
+        for logs in (log_dir.logs, log_dir.futures, self.current, self.futures):
+            if logs.get(topic_partition) is log:
+                del logs[topic_partition]
+        self.take_down(log)
+
+    def take_down(self, log: Log) -> None:
+        self.cleaner.remove(log)
+        log.abandon()
+        self.topic_ids.pop(log.directory, None)
+        self.jobs.cancel(log.directory)
+
+    def build(self, loaded: LoadedLog, topic: str, topic_id: bytes | None) -> Log:
+        log = Log(
+            self.storage,
+            loaded,
+            self.topic_configs.of(topic),
+            self.now_ms,
+            producer_id_expiration_ms=self.config.producer_id_expiration_ms,
+            on_roll=self._rolled,
+        )
+        if topic_id is not None:
+            self.topic_ids[log.directory] = topic_id
+        return log
+
+    @property
+    def now_ms(self) -> int:
+        return self.loop.ports.clock.wall_ms()
+
+    async def exclusively(self, topic_partition: TopicPartition, work: Callable[[], Coroutine[Any, None, T]]) -> T:
+        """After everything that was asked of this partition before."""
+        while (gate := self._gates.get(topic_partition)) is not None:
+            await gate
+        gate = self._gates[topic_partition] = self.loop.pending()
+        try:
+            return await work()
+        finally:
+            del self._gates[topic_partition]
+            gate.resolve(None)
+
+    async def settle_operations(self) -> None:
+        while self._gates:
+            await next(iter(self._gates.values()))
+
+    # Creating.
+
+    async def get_or_create(
+        self,
+        topic: str,
+        partition: int,
+        topic_id: bytes | None = None,
+        *,
+        is_future: bool = False,
+        target_dir: str | None = None,
+        is_new: bool = False,
+    ) -> Log:
+        """The log, made if it is not there: in `target_dir`, else in the dir with the fewest partitions.
+
+        While a dir is offline only a partition that is known to be new is made: any other may lie in that dir.
+        InconsistentTopicId if the log belongs to an earlier topic of the same name.
+        """
+        topic_partition = (topic, partition)
+        logs = self.futures if is_future else self.current
+        if topic_partition not in logs or topic_partition in self._gates:
+            await self.exclusively(
+                topic_partition, lambda: self._create(topic_partition, topic_id, is_future, target_dir, is_new)
+            )
+        log = logs[topic_partition]
+        await self._ensure_topic_id(log, topic_id)
+        return log
+
+    async def _create(
+        self, topic_partition: TopicPartition, topic_id: bytes | None, is_future: bool, target: str | None, is_new: bool
+    ) -> None:
+        if topic_partition in (self.futures if is_future else self.current):
+            return
+        log_dir = self.dirs.choose(target)
+        self._ensure_creatable(topic_partition, log_dir, is_future, is_new)
+        await self.dirs.forget(log_dir, topic_partition)
+        name = self.removals.future_name(topic_partition) if is_future else names.dir_name(*topic_partition)
+        to_load = PartitionToLoad(f"{log_dir.path}/{name}", topic_partition, self.topic_configs.of(topic_partition[0]))
+        expiration_ms = self.config.producer_id_expiration_ms
+        job = create_job(self.disk, to_load, topic_id, log_dir.path, self.now_ms, expiration_ms)
+        loaded: LoadedLog = await self.dirs.run(log_dir, to_load.directory, job)
+        self.register(topic_partition, self.build(loaded, topic_partition[0], topic_id), is_future=is_future)
+
+    def _ensure_creatable(
+        self, topic_partition: TopicPartition, log_dir: LogDir, is_future: bool, is_new: bool
+    ) -> None:
+        shown = names.dir_name(*topic_partition)
+        if self.is_stopping:
+            raise errors.KafkaStorageError(f"{shown} is not created: the broker is stopping.")
+        if not is_new and (offline := self.dirs.offline):
+            where = ", ".join(each.path for each in offline)
+            raise errors.KafkaStorageError(f"{shown} is not created: it may lie in a dir that is offline ({where}).")
+        if is_future and topic_partition in log_dir.logs:
+            raise errors.InvalidRequest(f"{shown} is in {log_dir.path} already; a copy needs another dir.")
+
+    async def _ensure_topic_id(self, log: Log, topic_id: bytes | None) -> None:
+        if topic_id is None:
+            return
+        known = self.topic_ids.get(log.directory)
+        if known is None:
+            self.topic_ids[log.directory] = topic_id
+            job = write_topic_id_job(self.disk, log.directory, topic_id)
+            await self.dirs.run(self.dirs.of_log(log), log.directory, job)
+        elif known != topic_id:
+            raise errors.InconsistentTopicId(
+                f"The log of {log.topic_partition} belongs to the topic with the id {format_uuid(known)}, not "
+                f"{format_uuid(topic_id)}: delete it first."
+            )
+
+    # Deleting.
+
+    async def delete(self, topic: str, partition: int, *, is_future: bool = False) -> bool:
+        """Takes the log out of service and renames its directory; its files go after file.delete.delay.ms."""
+        return await self._put_out(topic, partition, names.DELETE_DIR, is_future)
+
+    async def set_aside(self, topic: str, partition: int) -> bool:
+        """A replica that the metadata does not know: its directory becomes -stray and is kept for an operator."""
+        return await self._put_out(topic, partition, names.STRAY_DIR, is_future=False)
+
+    async def _put_out(self, topic: str, partition: int, suffix: str, is_future: bool) -> bool:
+        topic_partition = (topic, partition)
+        logs = self.futures if is_future else self.current
+
+        async def put_out() -> bool:
+            log = logs.get(topic_partition)
+            if log is None:
+                return False
+            log_dir = self.dirs.of_log(log)
+            self.unregister(topic_partition, log)
+            await self.removals.rename_out(
+                log_dir, log.directory, topic_partition, suffix, log.config.file_delete_delay_ms
+            )
+            return True
+
+        return await self.exclusively(topic_partition, put_out)
+
+    # Moving a replica between dirs.
+
+    async def create_future(self, topic: str, partition: int, target_dir: str) -> Log:
+        """An empty copy in another dir, beginning at the log start offset; the caller fills it as a follower would."""
+        return await moves.create_future(self, (topic, partition), target_dir)
+
+    async def replace_current_with_future(self, topic: str, partition: int) -> bool:
+        """The copy becomes the log. False while it is behind: copy on, and ask again."""
+        return await moves.replace_current_with_future(self, (topic, partition))
+
+    async def cancel_move(self, topic: str, partition: int) -> bool:
+        return await moves.cancel_move(self, (topic, partition))
+
+    # Truncating.
+
+    async def truncate_to(self, topic: str, partition: int, offset: int, *, is_future: bool = False) -> None:
+        """Drops everything from `offset` on, so that no crash can bring the recovery point back past the new end."""
+        await truncation.truncate(self, (topic, partition), offset, is_future=is_future, fully=False)
+
+    async def truncate_fully_and_start_at(
+        self, topic: str, partition: int, offset: int, *, is_future: bool = False
+    ) -> None:
+        await truncation.truncate(self, (topic, partition), offset, is_future=is_future, fully=True)
+
+    # Flushing.
+
+    def flush(self, log: Log) -> Pending[None]:
+        """Done when the log is durable up to its present end. An error has taken the dir offline, or the disk is full.
+
+        A task of its own: the plan's files stay open until its job has ended, whoever stops waiting for it.
+        """
+        return self.loop.spawn(self._flush(log))
+
+    async def _flush(self, log: Log) -> None:
+        if log.is_closed:
+            return
+        log_dir = self.dirs.of_log(log)
+        try:
+            plan = log.begin_flush(self.now_ms)
+        except LogDirFailure as failure:
+            self.dirs.fail(log_dir, failure)
+            raise
+        if plan is not None:
+            await self.run_flush(log_dir, log, plan)
+
+    async def run_flush(self, log_dir: LogDir, log: Log, plan: FlushPlan) -> None:
+        try:
+            await self.dirs.run(log_dir, log.directory, flush_job(self.disk, plan))
+        except Cancelled:
+            plan.release()
+            if not log.is_closed:  # else it was deleted, and there is nothing left to be made durable
+                raise
+        except BaseException:
+            plan.release()
+            raise
+        else:
+            log.flushed(plan)
+
+    def _rolled(self, log: Log) -> None:
+        """A sealed segment is flushed soon: until then its file stays open, and a recovery would have to read it."""
+        self.removals.in_background(self._flush_soon(log))
+
+    async def _flush_soon(self, log: Log) -> None:
+        await self.loop.sleep(0)  # the append that rolled the log comes first
+        await self.flush(log)
+
+    def maybe_flush(self, log: Log) -> Pending[None] | None:
+        """After an append: a flush if `flush.messages` asks for one."""
+        return self.flush(log) if log.unflushed_messages >= log.config.flush_messages else None
+
+    # Configs.
+
+    def update_topic_config(self, topic: str, overrides: Mapping[str, object]) -> None:
+        """All configs that the topic has of its own, from now on. ConfigError for a bad one."""
+        config = self.topic_configs.update(topic, overrides)
+        for logs in (self.current, self.futures):
+            for (name, _), log in logs.items():
+                if name == topic:
+                    log.update_config(config)
+
+    def update_broker_defaults(self, layers: BrokerLayers) -> None:
+        self.config = LogManagerConfig.from_config(layers.config)
+        self.dirs.cordoned = frozenset(self.config.cordoned_log_dirs or ())
+        self.topic_configs.update_layers(layers)
+        self.cleaner.update_config(CleanerConfig.from_config(layers.config))
+        for logs in (self.current, self.futures):
+            for (topic, _), log in logs.items():
+                log.producer_id_expiration_ms = self.config.producer_id_expiration_ms
+                log.update_config(self.topic_configs.of(topic))
+
+    # Failure.
+
+    def handle_dir_failure(self, path: str, failure: LogDirFailure) -> bool:
+        """`path` is a dir or anything in it. True if some dir is left online."""
+        log_dir = self.dirs.holding(path)
+        if log_dir is not None:
+            self.dirs.fail(log_dir, failure)
+        return bool(self.dirs.online)
+
+    def _cleaner_failed(self, path: str, failure: LogDirFailure) -> None:
+        self.handle_dir_failure(path, failure)
+
+    def _drop_logs(self, log_dir: LogDir) -> None:
+        for topic_partition, log in log_dir.all_logs():
+            self.unregister(topic_partition, log)
+        self.cleaner.checkpoints.remove_dir(log_dir.path)

@@ -1,0 +1,139 @@
+"""What the log manager does again and again, on the reactor's timers.
+
+| schedule | interval |
+|---|---|
+| flush of logs that have waited longer than flush.ms | log.flush.scheduler.interval.ms |
+| recovery points | log.flush.offset.checkpoint.interval.ms |
+| log start offsets | log.flush.start.offset.checkpoint.interval.ms |
+| high watermarks | replica.high.watermark.checkpoint.interval.ms |
+| retention, by size, by time and below the log start offset | log.retention.check.interval.ms |
+| forgotten producers | producer.id.expiration.check.interval.ms |
+
+A pass looks at all logs, a few milliseconds at a time; what takes the disk is a job. The next pass comes an interval
+after the end of the one before, so that a slow disk is never asked faster than it answers.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from odradek.log import names
+from odradek.log.deletion import Deletion
+from odradek.log.dir_loading import Slices
+from odradek.log.failure import DiskFull, LogDirFailure
+from odradek.log.log import Log
+from odradek.protocol import errors
+from odradek.reactor.pending import Pending
+
+if TYPE_CHECKING:
+    from odradek.log.manager import LogManager
+
+NEVER_MS = 1 << 53  # an interval of centuries: Kafka's default for flushes, "never"
+
+
+class Schedules:
+    __slots__ = ("_manager", "_tasks")
+
+    def __init__(self, manager: "LogManager") -> None:
+        self._manager = manager
+        self._tasks: list[Pending[None]] = []
+
+    def start(self) -> None:
+        config = self._manager.config
+        self._repeat(config.flush_scheduler_interval_ms, self.flush_due)
+        self._repeat(config.recovery_point_checkpoint_ms, self.checkpoint_recovery_points)
+        self._repeat(config.log_start_checkpoint_ms, self.checkpoint_log_start_offsets)
+        self._repeat(config.high_watermark_checkpoint_ms, self.checkpoint_high_watermarks)
+        self._repeat(config.retention_check_interval_ms, self.delete_old_segments)
+        self._repeat(config.producer_id_expiration_check_ms, self.remove_expired_producers)
+
+    def stop(self) -> None:
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.cancel()
+
+    def _repeat(self, interval_ms: int, work: Callable[[], Awaitable[None]]) -> None:
+        if interval_ms < NEVER_MS:
+            self._tasks.append(self._manager.loop.spawn(self._every(max(1, interval_ms), work)))
+
+    async def _every(self, interval_ms: int, work: Callable[[], Awaitable[None]]) -> None:
+        await self._manager.loop.sleep(self._manager.config.initial_task_delay_ms)
+        while True:
+            await work()
+            await self._manager.loop.sleep(interval_ms)
+
+    # Flushing.
+
+    async def flush_due(self) -> None:
+        """One after the other: a flush is not urgent, and the disk has others to serve."""
+        manager = self._manager
+        slices = Slices(manager.loop)
+        for log in manager.all_logs():
+            waited_ms = manager.now_ms - log.last_flushed_ms
+            if log.unflushed_messages and waited_ms >= log.config.flush_ms and not log.is_closed:
+                await self._flush(log)
+                slices.restart()
+            await slices.breathe()
+
+    async def _flush(self, log: Log) -> None:
+        try:
+            await self._manager.flush(log)
+        except errors.KafkaStorageError:
+            return  # the dir is offline and its listeners know, or the disk is full: the next pass tries again
+
+    # Checkpoints.
+
+    async def checkpoint_recovery_points(self) -> None:
+        await self._checkpoint(names.RECOVERY_POINTS)
+
+    async def checkpoint_log_start_offsets(self) -> None:
+        await self._checkpoint(names.LOG_START_OFFSETS)
+
+    async def checkpoint_high_watermarks(self) -> None:
+        await self._checkpoint(names.REPLICATION_OFFSETS)
+
+    async def _checkpoint(self, name: str) -> None:
+        for log_dir in self._manager.dirs.online:
+            try:
+                await self._manager.dirs.save(log_dir, name)
+            except errors.KafkaStorageError:
+                continue  # as in `_flush`; the old checkpoint is behind, which costs time only
+
+    # Retention.
+
+    async def delete_old_segments(self) -> None:
+        slices = Slices(self._manager.loop)
+        for log in self._manager.all_logs():
+            if not log.is_closed:
+                await self._delete_old_segments(log)
+            await slices.breathe()
+
+    async def _delete_old_segments(self, log: Log) -> None:
+        manager = self._manager
+        log_dir = manager.dirs.of_log(log)
+        try:
+            deletion = log.delete_old_segments(manager.now_ms)
+        except DiskFull:
+            return  # it could not begin a new segment in place of the last old one
+        except LogDirFailure as failure:
+            manager.dirs.fail(log_dir, failure)
+            return
+        except OSError as error:  # a segment without timestamps is as old as its file
+            manager.dirs.fail(log_dir, LogDirFailure(f"looking at a segment failed: {error}", log.directory))
+            return
+        if deletion is not None:
+            manager.removals.in_background(self._rename(log, deletion))
+
+    async def _rename(self, log: Log, deletion: Deletion) -> None:
+        manager = self._manager
+        await manager.dirs.run(manager.dirs.of_log(log), log.directory, deletion.rename_job(manager.disk))
+        manager.removals.unlink_later(log, deletion)
+
+    # Producers.
+
+    async def remove_expired_producers(self) -> None:
+        slices = Slices(self._manager.loop)
+        now_ms = self._manager.now_ms
+        for log in self._manager.all_logs():
+            if not log.is_closed:
+                log.remove_expired_producers(now_ms)
+            await slices.breathe()

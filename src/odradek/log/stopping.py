@@ -1,0 +1,117 @@
+"""The clean stop of the log manager: everything durable, every log closed, then the word that it was so.
+
+    operations and background work end ─ per dir: logs closed ─ checkpoints ─ clean-shutdown marker ─ lock let go of
+
+The marker is the last thing that a dir gets, and only if every log in it was closed: the next start trusts it and reads
+no log. A dir that fails or is full on the way has none, and is recovered.
+"""
+
+from typing import TYPE_CHECKING
+
+from odradek.log import starting
+from odradek.log.dir_loading import Slices
+from odradek.log.failure import DiskFull, LogDirFailure
+from odradek.log.flush import FlushPlan
+from odradek.log.log import Log
+from odradek.log.log_dir import LogDir, clean_shutdown_marker, mark_clean_job
+from odradek.protocol import errors
+from odradek.reactor.pending import Pending
+from odradek.reactor.ports import Cancelled
+
+if TYPE_CHECKING:
+    from odradek.log.manager import LogManager
+
+
+async def stop(manager: "LogManager", broker_epoch: int) -> None:
+    await starting.give_up(manager)
+    manager.schedules.stop()
+    await manager.cleaner.stop()
+    await manager.settle_operations()
+    for task in manager.removals.give_up():
+        await task
+    if not manager.is_started:
+        return  # a start that did not come to its end has let go of everything
+    dirs = manager.dirs.online
+    stopping: list[Pending[None]] = [manager.loop.spawn(_stop_dir(manager, log_dir, broker_epoch)) for log_dir in dirs]
+    for task in stopping:
+        await task
+    manager.current.clear()
+    manager.futures.clear()
+    manager.storage.files.close()
+
+
+async def _stop_dir(manager: "LogManager", log_dir: LogDir, broker_epoch: int) -> None:
+    try:
+        await _settle_removals(manager, log_dir)
+        await _close_logs(manager, log_dir)
+        await manager.dirs.save_all(log_dir)
+        if log_dir.path in manager.cleaner.checkpoints.changed_dirs:
+            await manager.dirs.run(
+                log_dir, log_dir.path, manager.cleaner.checkpoints.save_job(manager.disk, log_dir.path)
+            )
+        if not log_dir.is_unclean:
+            marker = clean_shutdown_marker(manager.topic_configs.layers.release, broker_epoch)
+            await manager.dirs.run(log_dir, log_dir.path, mark_clean_job(manager.disk, log_dir.path, marker))
+    except errors.KafkaStorageError:
+        return  # the dir is offline, or full: recovery will look at it
+    finally:
+        log_dir.release_lock()
+
+
+async def _settle_removals(manager: "LogManager", log_dir: LogDir) -> None:
+    """A removal may take long; the next start goes on with it."""
+    for directory in log_dir.condemned:
+        manager.jobs.cancel(directory)
+    for directory in list(log_dir.condemned):
+        await manager.dirs.settle(directory)
+
+
+async def _close_logs(manager: "LogManager", log_dir: LogDir) -> None:
+    logs = [log for _, log in log_dir.all_logs()]
+    workers: list[Pending[None]] = [
+        manager.loop.spawn(_close_some(manager, log_dir, logs)) for _ in range(manager.config.recovery_threads_per_dir)
+    ]
+    for worker in workers:
+        await worker
+    if log_dir.failure is not None:
+        raise log_dir.failure
+
+
+async def _close_some(manager: "LogManager", log_dir: LogDir, logs: list[Log]) -> None:
+    slices = Slices(manager.loop)
+    while logs and log_dir.is_online:
+        log = logs.pop()
+        await manager.dirs.settle(log.directory)
+        if not log.is_closed:
+            await _close(manager, log_dir, log)
+        await slices.breathe()
+
+
+async def _close(manager: "LogManager", log_dir: LogDir, log: Log) -> None:
+    try:
+        plan = log.begin_close(manager.now_ms)
+    except LogDirFailure as failure:
+        manager.dirs.fail(log_dir, failure)
+        return
+    except DiskFull:
+        log_dir.is_unclean = True
+        log.abandon()
+        return
+    try:
+        if _has_work(plan):
+            await manager.run_flush(log_dir, log, plan)
+        log.closed(plan)
+    except (errors.KafkaStorageError, Cancelled):
+        log_dir.is_unclean = True
+        log.abandon()
+
+
+def _has_work(plan: FlushPlan) -> bool:
+    return bool(
+        plan.files
+        or plan.log_paths
+        or plan.index_paths
+        or plan.snapshot_paths
+        or plan.epochs is not None
+        or plan.syncs_dir
+    )
