@@ -7,7 +7,6 @@ load      10,000 partitions after a clean stop
 recovery  1 GB in one partition after a crash
 """
 
-import argparse
 import random
 import resource
 import shutil
@@ -206,24 +205,7 @@ def many_partitions(bench):
     assert all(log.log_end_offset == 1 for log in logs)
 
 
-def recovery(bench):
-    log = bench.load("big-0")
-    data = batch(16 << 10)
-    while log.size < 1 << 30:
-        data[0:8] = bytes(8)
-        log.append_as_leader(data, 0, NOW)
-    log.abandon()
-    started, cpu = time.perf_counter(), time.process_time()
-    log = bench.load("big-0", clean=False)
-    taken, cpu = time.perf_counter() - started, time.process_time() - cpu
-    print(f"recovery of 1 GB in batches of 16 KB  {taken:6.2f} s, {cpu:.2f} s of CPU")
-    log.abandon()
-
-
-def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--big", action="store_true", help="also recover a log of 1 GB")
-    options = parser.parse_args(arguments)
+def main():
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
     with tempfile.TemporaryDirectory(prefix="odradek-bench-") as root:
@@ -231,8 +213,6 @@ def main(arguments=None):
         small_appends_and_reads(bench)
         large_appends(bench)
         many_partitions(bench)
-        if options.big:
-            recovery(bench)
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
