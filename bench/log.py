@@ -1,10 +1,9 @@
-"""The log: appends beside a C loop that does the same to the disk, reads, loading, and (--big) recovery.
+"""The log: appends beside a C loop that does the same to the disk, reads, loading.
 
 append    a checked batch of about 100 bytes, offsets and leader epoch included; the check is shown beside it
 1 MB      batches of 1 MB from bytes to file, beside `crc32c + write` in C
 read      at a random offset of a warm segment, down to the range that is sent
 load      10,000 partitions after a clean stop
-recovery  1 GB in one partition after a crash
 """
 
 import random
