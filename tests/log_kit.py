@@ -43,6 +43,18 @@ def batch(*values, timestamp=NOW, key=b"k", producer=None, sequence=0, epoch=0, 
     return bytearray(record_batch(records, fields))
 
 
+def keyed_batch(pairs, *, timestamp=NOW, producer=None, sequence=0, transactional=False):
+    """A batch for a compacted topic: (key, value), None for a tombstone."""
+    records = [Record(number, key, value, timestamp) for number, (key, value) in enumerate(pairs)]
+    fields = BatchFields(
+        producer_id=-1 if producer is None else producer,
+        producer_epoch=-1 if producer is None else 0,
+        base_sequence=-1 if producer is None else sequence,
+        is_transactional=transactional,
+    )
+    return bytearray(record_batch(records, fields))
+
+
 def marker(producer, *, commit, epoch=0, coordinator_epoch=0, timestamp=NOW):
     return bytearray(
         end_transaction_marker(commit, coordinator_epoch, timestamp, producer_id=producer, producer_epoch=epoch)

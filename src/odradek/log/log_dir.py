@@ -95,7 +95,8 @@ class LogDir:
         self.condemned: list[str] = []  # directories that end in -delete
         self.strays: list[str] = []
         self.written: dict[str, dict[TopicPartition, int]] = {}  # what the checkpoints say, by file name
-        self.floors: dict[TopicPartition, int] = {}  # no checkpoint may say more while a truncation is under way
+        # By partition and checkpoint: it may not say more while a truncation is under way.
+        self.floors: dict[TopicPartition, dict[str, int]] = {}
         self.failure: LogDirFailure | None = None
         self.keys: set[str] = set()  # of the jobs that work in it
         self.is_unclean = False  # a log could not be closed: no clean-shutdown marker

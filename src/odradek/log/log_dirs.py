@@ -132,9 +132,11 @@ class LogDirs:
             if topic_partition in log_dir.written.get(name, ()) or self.jobs.is_busy(log_dir.path):
                 await self.save(log_dir, name)
 
-    async def hold_down(self, log_dir: LogDir, topic_partition: TopicPartition, offset: int) -> None:
-        """No checkpoint says more than `offset` for it, until `let_up`."""
-        log_dir.floors[topic_partition] = offset
+    async def hold_down(
+        self, log_dir: LogDir, topic_partition: TopicPartition, offset: int, recovery_point: int
+    ) -> None:
+        """No checkpoint says more for it, until `let_up`: the log may end before `offset`, not before the other."""
+        log_dir.floors[topic_partition] = dict.fromkeys(CHECKPOINTS, offset) | {names.RECOVERY_POINTS: recovery_point}
         for name in CHECKPOINTS:
             await self.save(log_dir, name)
 
@@ -170,7 +172,7 @@ def offsets_for(log_dir: LogDir, name: str) -> dict[TopicPartition, int]:
         offset = value(log)
         if offset is not None:
             floor = floors.get(topic_partition)
-            found[topic_partition] = offset if floor is None else min(offset, floor)
+            found[topic_partition] = offset if floor is None else min(offset, floor[name])
     return found
 
 

@@ -34,7 +34,8 @@ async def _truncate(manager: "LogManager", topic_partition: TopicPartition, log:
     manager.cleaner.pause(log)
     try:
         if fully or offset < log.log_end_offset:
-            await manager.dirs.hold_down(log_dir, topic_partition, offset)
+            recovery_point = offset if fully else log.recovery_point_for(offset)
+            await manager.dirs.hold_down(log_dir, topic_partition, offset, recovery_point)
         await _quiet(manager, log)
         plan = _cut(manager, log_dir, log, offset, fully)
         manager.cleaner.truncated(log, offset)
