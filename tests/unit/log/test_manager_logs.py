@@ -153,6 +153,21 @@ def test_truncation_lowers_the_checkpoints_first(broker, profile):
     assert values(manager.get("topic", 0)) in ([], ["x"], list("abcdef")), "a cut is durable after the next flush"
 
 
+def test_the_recovery_point_stays_below_the_end_of_a_cut_inside_a_batch(broker):
+    """The cut drops the whole batch, so that the log ends before the offset that was asked for."""
+    log = broker.create()
+    broker.append(log, "a")
+    broker.append(log, *"bcdef")
+    broker.flush(log)
+    broker.run(broker.manager.schedules.checkpoint_recovery_points())
+    broker.run(broker.manager.truncate_to("topic", 0, 3))
+    assert log.log_end_offset == 1
+    broker.crash(KEEP_ALL)
+    manager = broker.start()
+    assert broker.failed == []
+    assert values(manager.get("topic", 0)) == ["a"]
+
+
 def test_truncating_fully_to_below_the_log_start_offset_keeps_what_comes_after(broker):
     log = broker.create()
     broker.append(log, *"abcdef")
