@@ -21,6 +21,11 @@ POM = """\
       <artifactId>kafka_2.13</artifactId>
       <version>{version}</version>
     </dependency>
+    <dependency>
+      <groupId>org.apache.kafka</groupId>
+      <artifactId>kafka-tools</artifactId>
+      <version>{version}</version>
+    </dependency>
   </dependencies>
 </project>
 """

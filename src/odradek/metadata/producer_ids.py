@@ -1,0 +1,44 @@
+"""The next producer id that nobody has (KIP-730), and who got the last block."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from odradek.protocol import releases
+from odradek.protocol.declare import Message
+from odradek.protocol.messages.metadata_cluster import ProducerIdsRecord
+from odradek.protocol.releases import Release
+
+NO_BLOCK = -1
+
+
+class ProducerIdsImage(NamedTuple):
+    next_producer_id: int = NO_BLOCK
+    broker_id: int = -1
+    broker_epoch: int = -1
+
+    def records(self, release: Release) -> Iterator[Message]:
+        """A 3.3 keeps in its snapshots who got the last block; later ones only the number."""
+        if self.next_producer_id < 0:
+            return
+        if release is releases.RELEASE_3_3:
+            broker_id, broker_epoch = self.broker_id, self.broker_epoch
+        else:
+            broker_id, broker_epoch = -1, -1
+        yield ProducerIdsRecord(broker_id=broker_id, broker_epoch=broker_epoch, next_producer_id=self.next_producer_id)
+
+
+EMPTY = ProducerIdsImage()
+
+
+class ProducerIdsDelta:
+    __slots__ = ("_image", "changed")
+
+    def __init__(self, image: ProducerIdsImage) -> None:
+        self._image = image
+        self.changed: ProducerIdsImage | None = None
+
+    def replay(self, record: ProducerIdsRecord) -> None:
+        self.changed = ProducerIdsImage(record.next_producer_id, record.broker_id, record.broker_epoch)
+
+    def apply(self) -> ProducerIdsImage:
+        return self._image if self.changed is None else self.changed
