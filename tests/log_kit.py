@@ -146,8 +146,9 @@ def read_warm(log, offset, max_bytes, **options):
         try:
             return log.read(offset, max_bytes, **options)
         except NotInCache as cold:
-            run(read_ahead(cold.file.acquire(), cold.position, cold.size))
+            found = run(read_ahead(cold.file.acquire(), cold.position, cold.size, cold.check))
             cold.file.release()
+            log.note_checked(found)
 
 
 def read_bytes(log, offset, max_bytes=1 << 20, **options):

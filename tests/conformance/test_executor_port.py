@@ -154,3 +154,24 @@ def test_close_cancels_and_tells(outside, executor, ends):
     executor.close()
     assert sorted(name for name, _, _ in ends.seen) == list(range(20))
     assert {error for _, _, error in ends.seen} == {Cancelled}
+
+
+def test_with_one_worker_jobs_run_one_after_the_other_and_with_more_side_by_side(outside, executor, ends):
+    running, most = set(), []
+
+    def watched(name):
+        running.add(name)
+        for _ in range(20):
+            most.append(len(running))
+            yield 1
+        running.discard(name)
+
+    executor.resize(1)
+    for name in range(4):
+        executor.submit(watched(name), ends.of(name))
+    outside.until(lambda: len(ends.seen) == 4)
+    assert max(most) == 1
+    executor.resize(3)
+    for name in range(4):
+        executor.submit(steps(2, name), ends.of(name))
+    outside.until(lambda: len(ends.seen) == 8)

@@ -236,3 +236,17 @@ def test_names_are_resolved(network, outside):
     assert network.resolve(outside.host, 1) == [(outside.host, 1)]
     with pytest.raises(OSError, match=r"no-such-host|not known|resolution"):
         network.resolve("no-such-host.invalid", 9092)
+
+
+def test_a_listener_may_ask_for_buffers_of_some_size(network, outside, poller):
+    listener = network.listen(outside.host, 0, send_buffer_bytes=20_000, receive_buffer_bytes=20_000)
+    client = network.connect(*listener.address)
+    ready(poller, listener, READABLE)
+    server = listener.accept()
+    sent = 0
+    with pytest.raises(BlockingIOError):
+        while True:
+            sent += server.send([bytes(10_000)])
+    assert sent > 0
+    for each in (client, server, listener):
+        each.close()

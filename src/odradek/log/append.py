@@ -14,7 +14,7 @@ from odradek.log.segment import RELATIVE_OFFSET_MAX
 from odradek.protocol import errors
 from odradek.reactor.ports import Buffer
 from odradek.records import control
-from odradek.records.assign import assign
+from odradek.records.assign import assign, place
 from odradek.records.batch import Batch, RecordBatch, batches
 from odradek.records.check import check
 from odradek.records.checked import CheckedRecords
@@ -58,9 +58,14 @@ def append_checked(log: "Log", checked: CheckedRecords, leader_epoch: int, now_m
         if duplicate is not None:
             return _known(log, duplicate)
     base_offset = log.log_end_offset
-    placed = assign(checked, base_offset, leader_epoch, now_ms)
-    data = placed.data
-    last_offset = placed.last_offset
+    data: Buffer
+    if not checked.needs_rebuild and isinstance(batch, RecordBatch):
+        last_offset = place(batch, checked, base_offset, leader_epoch)
+        data = batch.buffer
+    else:
+        placed = assign(checked, base_offset, leader_epoch, now_ms)
+        data = placed.data
+        last_offset = placed.last_offset
     size = len(data)
     segment = log.active
     if (  # roll.is_due, spelled out: nearly every append finds that there is room
@@ -196,8 +201,8 @@ def _append_run(log: "Log", data: memoryview, run: list[Batch], now_ms: int) -> 
     for batch in run:
         segment.note(batch.size, batch.last_offset, batch.max_timestamp, log.index_interval_bytes)
         if isinstance(batch, RecordBatch):
-            if batch.partition_leader_epoch > log.epochs.latest_epoch:
-                log.epochs.assign(batch.partition_leader_epoch, batch.base_offset)
+            if batch.partition_leader_epoch != log.epochs.latest_epoch:
+                log.epochs.learn(batch.partition_leader_epoch, batch.base_offset)
             if batch.producer_id >= 0:
                 _replay(log, segment, batch)
     log.log_end_offset = last.last_offset + 1

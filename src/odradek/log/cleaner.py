@@ -216,8 +216,12 @@ class Cleaner:
 
     async def clean_filthiest(self) -> bool:
         """Cleans the log that needs it most. False if none does, or if it could not be done."""
-        await self._learn_first_timestamps()
-        chosen = filthiest(self.assess(self._loop.ports.clock.wall_ms()))
+        try:
+            await self._learn_first_timestamps()
+            chosen = filthiest(self.assess(self._loop.ports.clock.wall_ms()))
+        except LogDirFailure as failure:
+            self._on_dir_failure(failure.path, failure)
+            return False
         cleaned = chosen is not None and await self._clean(chosen)
         await self._save_checkpoints()
         return cleaned
@@ -367,13 +371,22 @@ def _abortable(job: Job, cleaning: _Cleaning) -> Generator[int, None, Any]:
 def _first_timestamps(disk: Disk, paths: list[str]) -> Generator[int, None, list[int]]:
     found = []
     for path in paths:
-        file = disk.open(path, writable=False)
         try:
-            found.append(_timestamp_in(file.pread(layout.HEADER_SIZE, 0)))
-        finally:
-            file.close()
+            found.append(_timestamp_in(_header(disk, path)))
+        except FileNotFoundError:
+            found.append(0)  # it has left the log since
+        except OSError as error:
+            raise LogDirFailure(f"reading failed: {error}", path) from error
         yield layout.HEADER_SIZE
     return found
+
+
+def _header(disk: Disk, path: str) -> bytes:
+    file = disk.open(path, writable=False)
+    try:
+        return file.pread(layout.HEADER_SIZE, 0)
+    finally:
+        file.close()
 
 
 def _timestamp_in(header: bytes) -> int:

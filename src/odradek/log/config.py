@@ -29,6 +29,7 @@ class LogConfig(Snapshot, of=topic.TABLE):
     max_compaction_lag_ms = field("max.compaction.lag.ms", int)
     min_cleanable_dirty_ratio = field("min.cleanable.dirty.ratio", float)
     max_message_bytes = field("max.message.bytes", int)
+    min_insync_replicas = field("min.insync.replicas", int)
     compression_type = field("compression.type", str)
     gzip_level = optional("compression.gzip.level", int)
     lz4_level = optional("compression.lz4.level", int)

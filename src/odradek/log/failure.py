@@ -4,16 +4,20 @@
 |---|---|---|
 | `LogDirFailure` | the disk lies or refuses: EIO, a failed fsync, damage to what was on disk | takes the dir offline |
 | `DiskFull` | nothing was written: what went in has been cut off again | answers the error, the log goes on |
-| `NotInCache` | the bytes are not in memory, reading them would block | reads them in a job, tries again |
+| `NotInCache` | the bytes are not in memory, or too many to be checked at once | `LogManager.read_ahead`, tries again |
 | `UnexpectedAppendOffset` | a follower was handed records that do not follow its log | truncates and fetches again |
 
 An OSError never leaves this package bare: its errno alone does not say whether the log is still sound.
 """
 
 from errno import EDQUOT, ENOSPC
+from typing import TYPE_CHECKING
 
 from odradek.protocol import errors
 from odradek.reactor.file_range import File
+
+if TYPE_CHECKING:
+    from odradek.log.soundness import RangeCheck
 
 
 class LogDirFailure(errors.KafkaStorageError):
@@ -34,13 +38,17 @@ class DiskFull(errors.KafkaStorageError):
 
 
 class NotInCache(Exception):  # noqa: N818 - a state, not a fault
-    """The range to read ahead. It holds no user of the file: `read_ahead` must run before the file can close."""
+    """The range to read ahead. It holds no user of the file: `read_ahead` must be called before the file can close.
 
-    def __init__(self, file: File, position: int, size: int) -> None:
+    With `check` the range has to be checked as well, and the log told: a read of it is refused until then.
+    """
+
+    def __init__(self, file: File, position: int, size: int, check: "RangeCheck | None" = None) -> None:
         super().__init__(file.disk_file.path, position, size)
         self.file = file
         self.position = position
         self.size = size
+        self.check = check
 
 
 class UnexpectedAppendOffset(errors.UnknownServerError):

@@ -46,6 +46,18 @@ class LeaderEpochs:
         self.start_offsets[keep:] = [start_offset]
         self.is_dirty = True
 
+    def learn(self, epoch: int, offset: int) -> None:
+        """There is a batch of `epoch` at `offset`, and none behind it yet: the log goes before what is known."""
+        if epoch < 0 or self.epoch_for(offset) == epoch == self.latest_epoch:
+            return
+        self.truncate_from_end(offset)
+        keep = bisect_right(self.epochs, epoch)
+        if keep < len(self.epochs):
+            del self.epochs[keep:]
+            del self.start_offsets[keep:]
+            self.is_dirty = True
+        self.assign(epoch, offset)
+
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
         """(epoch, end offset) of the largest epoch at or below `epoch`; (-1, -1) for one that nobody here knows."""
         if epoch == UNDEFINED_EPOCH or not self.epochs or epoch > self.epochs[-1]:

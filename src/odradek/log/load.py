@@ -13,7 +13,7 @@ from odradek.log.failure import LogDirFailure
 from odradek.log.leader_epochs import LeaderEpochs
 from odradek.log.loaded import LoadedLog, SegmentFacts
 from odradek.log.producer_rebuild import rebuild_job
-from odradek.log.recovery import Progress, apply_scan, drop_snapshots, rebuild_plan, recover, scan_job
+from odradek.log.recovery import Progress, apply_scan, drop_snapshots, epoch_witness, rebuild_plan, recover, scan_job
 from odradek.log.segment_scan import SegmentScan
 from odradek.log.segment_tail import LastEntry, last_index_entry, last_time_entry, next_offset
 from odradek.log.sparse_index import CorruptIndex
@@ -75,9 +75,11 @@ class _Loader:
         listing = settle(self.disk, self.directory, self.disk.list(self.directory))
         stale = self._list_files(listing)
         if loaded.segments:
-            yield from self._reindex(stale if had_clean_shutdown else self._below(stale, recovery_point))
+            stale = stale if had_clean_shutdown else self._below(stale, recovery_point)
+            yield from self._reindex(stale, recovery_point)
             if had_clean_shutdown:
                 yield from self._find_end(recovery_point)
+                self._refuse_changed(recovery_point)
             else:
                 yield from self._recover(recovery_point)
             self._drop_if_deleted(log_start_offset)
@@ -165,12 +167,18 @@ class _Loader:
         bases = [facts.base_offset for facts in self.loaded.segments if facts.base_offset <= recovery_point]
         return [facts for facts in stale if bases and facts.base_offset < bases[-1]]
 
-    def _reindex(self, stale: list[SegmentFacts]) -> Job:
+    def _reindex(self, stale: list[SegmentFacts], recovery_point: int) -> Job:
         for facts in stale:
             producers = yield from rebuild_job(
                 self.disk, rebuild_plan(self.loaded, facts.base_offset, self.now_ms, self.expiration_ms)
             )
-            scan = SegmentScan(facts.base_offset, self.config.index_interval_bytes, producers)
+            scan = SegmentScan(
+                facts.base_offset,
+                self.config.index_interval_bytes,
+                producers,
+                witness=epoch_witness(self.loaded, recovery_point),
+                witnessed_to=recovery_point,
+            )
             yield from scan_job(self.disk, self.directory, scan, facts.size)
             if scan.fault is not None:
                 path = self._stem(facts.base_offset) + names.LOG
@@ -187,7 +195,7 @@ class _Loader:
         try:
             end_offset, end = next_offset(self.disk, log, facts.base_offset, facts.size, self._last_entry(facts))
         except CorruptIndex:
-            yield from self._reindex([facts])
+            yield from self._reindex([facts], recovery_point)
             end_offset, end = next_offset(self.disk, log, facts.base_offset, facts.size, self._last_entry(facts))
         self.loaded.log_end_offset = end_offset
         if end < facts.size:
@@ -235,10 +243,25 @@ class _Loader:
             f"{self.loaded.topic_partition} ends at offset {self.loaded.log_end_offset}; it was on disk up to "
             f"{recovery_point}, so the disk has lost records",
             self._stem(self.loaded.segments[-1].base_offset) + names.LOG,
+            self.loaded.segments[-1].size,
+        )
+
+    def _refuse_changed(self, recovery_point: int) -> None:
+        """A clean stop makes everything durable and says so: another end is an offset that has changed since.
+
+        Believed, it could lie below the log start offset, and the whole log would be taken for deleted.
+        """
+        if recovery_point in (0, self.loaded.log_end_offset):
+            return  # 0: there was no checkpoint
+        raise LogDirFailure(
+            f"{self.loaded.topic_partition} ends at offset {self.loaded.log_end_offset}; it was closed at "
+            f"{recovery_point}, so the disk has damaged the offsets of its last batches",
+            self._stem(self.loaded.segments[-1].base_offset) + names.LOG,
+            self.loaded.segments[-1].size,
         )
 
     def _begin_at(self, offset: int) -> None:
-        """An empty log has one empty segment."""
+        """An empty log has one empty segment, durably: without its name a later one would seem to be the first."""
         for kind in (names.OFFSET_INDEX, names.TIME_INDEX, names.LOG):
             file = self.disk.open(self._stem(offset) + kind, create=True)
             file.truncate(0)
@@ -246,8 +269,8 @@ class _Loader:
         unlink_if_there(self.disk, self._stem(offset) + names.TRANSACTION_INDEX)
         self.loaded.segments.append(SegmentFacts(offset, 0))
         self.loaded.log_end_offset = offset
+        self.disk.fsync_dir(self.directory)
         self.loaded.producers.clear(offset)
-        self.loaded.has_new_names = True
 
     def _settle_offsets(self, had_clean_shutdown: bool, recovery_point: int, log_start_offset: int) -> None:
         loaded = self.loaded

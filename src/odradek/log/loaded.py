@@ -6,7 +6,16 @@ from odradek.records.layout import NO_TIMESTAMP
 
 
 class SegmentFacts:
-    __slots__ = ("base_offset", "has_transaction_index", "max_timestamp", "offset_of_max_timestamp", "size")
+    """`is_checked` tells that the process has read all of the segment, or written it."""
+
+    __slots__ = (
+        "base_offset",
+        "has_transaction_index",
+        "is_checked",
+        "max_timestamp",
+        "offset_of_max_timestamp",
+        "size",
+    )
 
     def __init__(
         self,
@@ -21,6 +30,7 @@ class SegmentFacts:
         self.max_timestamp = max_timestamp
         self.offset_of_max_timestamp = base_offset if offset_of_max_timestamp < 0 else offset_of_max_timestamp
         self.has_transaction_index = has_transaction_index
+        self.is_checked = False
 
     def __repr__(self) -> str:
         return f"SegmentFacts({self.base_offset}, size={self.size}, max_timestamp={self.max_timestamp})"

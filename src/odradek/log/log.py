@@ -16,7 +16,7 @@ The parts of the work have their own files: append, read, roll, truncate, retent
 
 from collections.abc import Callable
 
-from odradek.log import append, durability, lookup, read, replace, retention, roll, truncate
+from odradek.log import append, durability, lookup, read, replace, retention, roll, soundness, truncate, unchecked
 from odradek.log.append import CLIENT, AppendInfo
 from odradek.log.config import LogConfig
 from odradek.log.deletion import Deletion
@@ -29,6 +29,7 @@ from odradek.log.producer_state import ProducerState
 from odradek.log.read import HIGH_WATERMARK, FetchedRecords
 from odradek.log.segment import Segment
 from odradek.log.segments import Segments
+from odradek.log.soundness import RangeCheck
 from odradek.log.storage import Storage
 from odradek.protocol import errors
 from odradek.reactor.file_range import File
@@ -50,6 +51,7 @@ class Log:
         "first_unstable_offset",
         "generation",
         "has_new_names",
+        "has_stale_producers",
         "high_watermark",
         "index_interval_bytes",
         "is_append_time",
@@ -100,6 +102,7 @@ class Log:
         self.unsynced_snapshots: list[int] = []
         self.unflushed: dict[int, File | None] = dict.fromkeys(loaded.unflushed)  # sealed, by base offset
         self.has_new_names = loaded.has_new_names
+        self.has_stale_producers = False  # a truncation has cut off markers that they still count
         self.first_unstable_offset: int | None = None
         self._high_watermark_place: tuple[int, int, int] | None = None  # offset, base offset of the segment, position
         self._stable_place: tuple[int, int, int] | None = None
@@ -164,9 +167,16 @@ class Log:
         self.update_high_watermark(offset, place)
         return True
 
+    def advance_high_watermark_to_end(self) -> None:
+        """Everything is committed: there is no other replica. `update_high_watermark`, spelled out for the hot path."""
+        self.high_watermark = self.log_end_offset
+        if self.producers.has_unreplicated:
+            self.producers.high_watermark_moved(self.log_end_offset)
+            self.find_first_unstable_offset()
+
     def find_first_unstable_offset(self) -> None:
-        """An open transaction may begin below a log start offset that was moved since."""
-        unstable = self.producers.first_unstable_offset
+        """An open transaction may begin below a log start offset that was moved since; anywhere, if it is unknown."""
+        unstable = self.log_start_offset if self.has_stale_producers else self.producers.first_unstable_offset
         self.first_unstable_offset = None if unstable is None else max(unstable, self.log_start_offset)
 
     def high_watermark_place(self) -> tuple[int, int]:
@@ -241,8 +251,16 @@ class Log:
     def read(
         self, offset: int, max_bytes: int, *, isolation: int = HIGH_WATERMARK, min_one_message: bool = True
     ) -> FetchedRecords:
-        """Whole batches from the one that holds `offset` on. NotInCache if that would have to wait for the disk."""
+        """Whole batches from the one that holds `offset` on, every byte of them checked in the life of this process.
+
+        NotInCache if that would have to wait: `LogManager.read_ahead`, then try again. LogDirFailure for damage.
+        """
         return read.read(self, offset, max_bytes, isolation, min_one_message)
+
+    def note_checked(self, check: RangeCheck | None) -> None:
+        """What a job of `read_ahead` has found. LogDirFailure if it is damage; nothing if the log has changed since."""
+        if check is not None:
+            soundness.note(self, check)
 
     def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
         """(epoch, end offset) for OffsetsForLeaderEpoch; (-1, -1) if it is not known."""
@@ -316,4 +334,6 @@ def _segment(storage: Storage, directory: str, facts: SegmentFacts, now_ms: int)
     segment.max_timestamp = facts.max_timestamp
     segment.offset_of_max_timestamp = facts.offset_of_max_timestamp
     segment.indexes.has_transactions = facts.has_transaction_index
+    if not facts.is_checked:
+        segment.unchecked = unchecked.whole(facts.size)
     return segment

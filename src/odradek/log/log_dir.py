@@ -51,7 +51,7 @@ class PartitionDir:
 class DirContents:
     __slots__ = ("broker_epoch", "checkpoints", "had_clean_shutdown", "lock", "partitions", "properties")
 
-    def __init__(self, lock: DiskLock) -> None:
+    def __init__(self, lock: DiskLock | None) -> None:
         self.lock = lock
         self.properties: Mapping[str, str] | None = None
         self.checkpoints: dict[str, dict[TopicPartition, int]] = {}  # of the files that are there, by name
@@ -66,6 +66,7 @@ class LogDir:
     __slots__ = (
         "broker_epoch",
         "condemned",
+        "creating",
         "failure",
         "floors",
         "futures",
@@ -93,6 +94,7 @@ class LogDir:
         self.futures: dict[TopicPartition, Log] = {}
         self.offline: frozenset[TopicPartition] = frozenset()  # that went down with it
         self.condemned: list[str] = []  # directories that end in -delete
+        self.creating = 0  # logs whose job is under way: a new one goes where the fewest are or will be
         self.strays: list[str] = []
         self.written: dict[str, dict[TopicPartition, int]] = {}  # what the checkpoints say, by file name
         # By partition and checkpoint: it may not say more while a truncation is under way.
@@ -139,10 +141,13 @@ class LogDir:
 # At the start.
 
 
-def open_job(disk: Disk, path: str, check: CheckProperties | None) -> Job:
-    """Returns DirContents. LogDirRefused stops the start, an OSError or LogDirFailure takes this dir offline."""
-    _make(disk, path)
-    contents = DirContents(_lock(disk, path))
+def open_job(disk: Disk, path: str, check: CheckProperties | None, is_locked: bool = False) -> Job:
+    """Returns DirContents. LogDirRefused stops the start, an OSError or LogDirFailure takes this dir offline.
+
+    `is_locked`: whoever starts the manager has the lock, and keeps it when the manager stops.
+    """
+    make_dir(disk, path)
+    contents = DirContents(None if is_locked else lock_dir(disk, path))
     try:
         contents.properties = _properties(disk, path)
         if check is not None:
@@ -152,7 +157,8 @@ def open_job(disk: Disk, path: str, check: CheckProperties | None) -> Job:
         contents.partitions = _partitions(disk, path)
         _read_marker(disk, path, contents)
     except BaseException:
-        contents.lock.release()
+        if contents.lock is not None:
+            contents.lock.release()
         raise
     return contents
 
@@ -164,7 +170,7 @@ def begin_job(disk: Disk, path: str) -> Job:
     yield 0
 
 
-def _make(disk: Disk, path: str) -> None:
+def make_dir(disk: Disk, path: str) -> None:
     missing = []
     above = path
     while above and not disk.exists(above):
@@ -176,7 +182,8 @@ def _make(disk: Disk, path: str) -> None:
         disk.fsync_dir(posixpath.dirname(made) or ".")
 
 
-def _lock(disk: Disk, path: str) -> DiskLock:
+def lock_dir(disk: Disk, path: str) -> DiskLock:
+    """LogDirRefused if another process has it."""
     try:
         return disk.lock(f"{path}/{names.LOCK}")
     except BlockingIOError as error:
@@ -230,18 +237,25 @@ def _partitions(disk: Disk, path: str) -> list[PartitionDir]:
 
 
 def _read_marker(disk: Disk, path: str, contents: DirContents) -> None:
-    """Up to 3.x the file is empty. One that does not parse still tells of a clean stop, of no epoch."""
+    epoch = clean_shutdown_epoch(disk, path)
+    contents.had_clean_shutdown = epoch is not None
+    contents.broker_epoch = NO_BROKER_EPOCH if epoch is None else epoch
+
+
+def clean_shutdown_epoch(disk: Disk, path: str) -> int | None:
+    """The broker epoch that a clean stop wrote down; None after any other end.
+
+    Up to 3.x the file is empty. One that does not parse still tells of a clean stop, of no epoch.
+    """
     marker = f"{path}/{names.CLEAN_SHUTDOWN}"
     if not disk.exists(marker):
-        return
-    contents.had_clean_shutdown = True
+        return None
     import json  # for this one file: not worth its time when the package is imported
 
     try:
-        found = json.loads(disk.read(marker))
-        contents.broker_epoch = int(found["brokerEpoch"])
+        return int(json.loads(disk.read(marker))["brokerEpoch"])
     except (ValueError, TypeError, KeyError):
-        contents.broker_epoch = NO_BROKER_EPOCH
+        return NO_BROKER_EPOCH
 
 
 # At the stop.

@@ -152,7 +152,7 @@ class LogDirs:
         candidates = [log_dir for log_dir in self.online if log_dir.path not in self.cordoned] or self.online
         if not candidates:
             raise errors.KafkaStorageError("No log dir is online.")
-        return min(candidates, key=len)
+        return min(candidates, key=lambda log_dir: len(log_dir) + log_dir.creating)
 
     def _named(self, path: str) -> LogDir:
         log_dir = self.by_path.get(path.rstrip("/"))

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.log import names
 from odradek.log.batch_pieces import BatchPieces
-from odradek.log.failure import storage_error
+from odradek.log.failure import LogDirFailure, storage_error
 from odradek.log.leader_epochs import UNDEFINED_EPOCH, UNDEFINED_OFFSET
 from odradek.log.offset_index import OffsetIndex
 from odradek.log.sparse_index import CorruptIndex
 from odradek.log.time_index import TimeIndex
+from odradek.protocol import errors
 from odradek.reactor.ports import Disk, Job
 from odradek.records.batch import Batch, batches
 from odradek.records.layout import LOG_APPEND_TIME, NO_TIMESTAMP
@@ -139,16 +140,19 @@ def _batches(disk: Disk, target: _Target, timestamp: int, start_offset: int) -> 
     except OSError as error:
         raise storage_error(error, "opening a segment", target.path(names.LOG)) from error
     try:
-        pieces = BatchPieces(file, position, target.size)
+        pieces, used = BatchPieces(file, position, target.size), 0
         while not pieces.is_at_end:
             piece = pieces.next_piece()
             used = 0
             for batch in batches(piece):
+                batch.ensure_valid()
                 used += batch.size
                 yield batch
             if not pieces.advance(piece, used):
                 return
             yield None
+    except errors.CorruptMessage as error:
+        raise LogDirFailure(error.message, target.path(names.LOG), pieces.position + used) from error
     finally:
         file.close()
 

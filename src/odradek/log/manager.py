@@ -12,16 +12,16 @@ caller still holds are closed: appends to them are refused, reads fail.
 The parts have their own files: starting, stopping, moves, truncation, schedules; `log_dirs.py` is about the dirs.
 """
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Container, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 from odradek.config.listeners import log_dirs as configured_log_dirs
 from odradek.config.sources import BrokerLayers
-from odradek.log import moves, names, starting, stopping, truncation
+from odradek.log import mending, moves, names, starting, stopping, truncation
 from odradek.log.checkpoint import TopicPartition
 from odradek.log.cleaner import Cleaner, CleanerConfig
 from odradek.log.dir_loading import DirLoading, IsStray, OnProgress
-from odradek.log.failure import LogDirFailure
+from odradek.log.failure import LogDirFailure, NotInCache
 from odradek.log.flush import FlushPlan, flush_job
 from odradek.log.loaded import LoadedLog
 from odradek.log.log import Log
@@ -56,6 +56,7 @@ class LogManager:
         "jobs",
         "loadings",
         "loop",
+        "on_replaced",
         "removals",
         "schedules",
         "start_ended",
@@ -79,6 +80,7 @@ class LogManager:
         self.disk: Disk = loop.ports.disk
         self.jobs = jobs or JobQueue(loop)
         self.storage = Storage(self.disk, loop.ports.rng, open_files_max=open_files_max)
+        self.storage.on_index_damage = self._index_damaged
         self.config = LogManagerConfig.from_config(layers.config)
         self.topic_configs = TopicConfigs(layers, topic_overrides or {})
         self.current: dict[TopicPartition, Log] = {}
@@ -91,6 +93,7 @@ class LogManager:
         )
         self.removals = Removals(loop, self.dirs)
         self.schedules = Schedules(self)
+        self.on_replaced: Callable[[TopicPartition, Log], None] | None = None  # a copy has become the log
         self.is_started = False
         self.start_ended: Pending[None] | None = None  # from the beginning of the start on
         self.loadings: list[DirLoading] = []
@@ -105,9 +108,13 @@ class LogManager:
         check_properties: CheckProperties | None = None,
         is_stray: IsStray | None = None,
         on_progress: OnProgress | None = None,
+        locked: Container[str] = (),
     ) -> None:
-        """LogDirRefused if an operator has to look first, KafkaStorageError if no dir is left online."""
-        await starting.start(self, check_properties, is_stray, on_progress)
+        """LogDirRefused if an operator has to look first, KafkaStorageError if no dir is left online.
+
+        `locked` are the dirs whose lock the caller has, and keeps.
+        """
+        await starting.start(self, check_properties, is_stray, on_progress, locked)
 
     async def stop(self, broker_epoch: int = NO_BROKER_EPOCH) -> None:
         """A clean stop; a second call waits for the first."""
@@ -226,6 +233,15 @@ class LogManager:
             return
         log_dir = self.dirs.choose(target)
         self._ensure_creatable(topic_partition, log_dir, is_future, is_new)
+        log_dir.creating += 1
+        try:
+            await self._create_in(log_dir, topic_partition, topic_id, is_future)
+        finally:
+            log_dir.creating -= 1
+
+    async def _create_in(
+        self, log_dir: LogDir, topic_partition: TopicPartition, topic_id: bytes | None, is_future: bool
+    ) -> None:
         await self.dirs.forget(log_dir, topic_partition)
         name = self.removals.future_name(topic_partition) if is_future else names.dir_name(*topic_partition)
         to_load = PartitionToLoad(f"{log_dir.path}/{name}", topic_partition, self.topic_configs.of(topic_partition[0]))
@@ -310,6 +326,19 @@ class LogManager:
         self, topic: str, partition: int, offset: int, *, is_future: bool = False
     ) -> None:
         await truncation.truncate(self, (topic, partition), offset, is_future=is_future, fully=True)
+
+    # Reading.
+
+    def read_ahead(self, log: Log, cold: NotInCache) -> Pending[None]:
+        """After NotInCache, in the same turn. Done when the read can be tried again; an error has failed the dir.
+
+        Not in the order of the log's other jobs: a read does not wait for a compaction.
+        """
+        cold.file.acquire()
+        return self.loop.spawn(mending.read_ahead(self, log, cold))
+
+    def _index_damaged(self, directory: str, base_offset: int) -> None:
+        self.removals.in_background(mending.reindex(self, directory, base_offset))
 
     # Flushing.
 

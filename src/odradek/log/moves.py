@@ -114,6 +114,8 @@ def _swap(manager: "LogManager", topic_partition: TopicPartition, current: Log, 
     manager.unregister(topic_partition, current)
     del manager.futures[topic_partition], target.futures[topic_partition]
     manager.register(topic_partition, future, is_future=False)
+    if manager.on_replaced is not None:
+        manager.on_replaced(topic_partition, future)
 
 
 async def _settle(

@@ -61,6 +61,17 @@ class OffsetIndex:
         slot = bisect_left(self.positions, position)
         return self.base_offset + self.offsets[slot] if slot < len(self.positions) else None
 
+    def anchor(self, position: int) -> tuple[int | None, int, int]:
+        """The last entry at or before `position`: its offset, its position, and the least offset that can be there.
+
+        Without an entry it is the start of the segment, of whose batch no last offset is known.
+        """
+        slot = bisect_right(self.positions, position) - 1
+        if slot < 0:
+            return None, 0, self.base_offset
+        before = self.offsets[slot - 1] + 1 if slot else 0
+        return self.base_offset + self.offsets[slot], self.positions[slot], self.base_offset + before
+
     def truncate_to(self, offset: int) -> None:
         """Keeps the entries below `offset`."""
         slot = bisect_left(self.offsets, offset - self.base_offset)

@@ -113,6 +113,7 @@ def _replay_piece(state: ProducerState, piece: memoryview, end_offset: int) -> i
         if piece[at + layout.MAGIC_OFFSET] == layout.MAGIC_MAX:
             batch = RecordBatch(piece[at : at + size])
             if batch.producer_id >= 0 and state.map_end_offset <= batch.last_offset < end_offset:
+                batch.ensure_valid()
                 completed = state.replay(batch)
                 if completed is not None:
                     state.complete(completed)

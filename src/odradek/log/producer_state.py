@@ -57,6 +57,11 @@ class ProducerState:
         unreplicated = min(self._unreplicated)
         return unreplicated if ongoing is None else min(ongoing, unreplicated)
 
+    @property
+    def has_unreplicated(self) -> bool:
+        """Whether a transaction has ended whose marker the high watermark has not passed."""
+        return bool(self._unreplicated)
+
     # Before an append on the leader.
 
     def duplicate_of(self, batch: RecordBatch) -> BatchMetadata | None:

@@ -7,7 +7,7 @@ the last stable offset for one that reads committed records, with the list of th
 
 from typing import TYPE_CHECKING
 
-from odradek.log import transaction_index
+from odradek.log import soundness, transaction_index
 from odradek.log.transaction_index import AbortedTransaction
 from odradek.protocol import errors
 from odradek.reactor.file_range import File, FileRange
@@ -47,7 +47,10 @@ def read(log: "Log", offset: int, max_bytes: int, isolation: int, min_one_messag
         )
     segment = log.segments.floor(offset)
     while segment is not None and offset < limit and segment.base_offset < limit:
-        found = segment.locate(offset)
+        if segment.unchecked:
+            found = soundness.locate(log, segment, offset, wanted_bytes=max_bytes)
+        else:
+            found = segment.locate(offset)
         if found is not None:
             return _fetched(log, segment, offset, found, max_bytes, isolation, min_one_message, limit)
         # Compaction has emptied the end of this segment: the next batch is in a later one.
@@ -80,6 +83,10 @@ def _fetched(
         max_bytes = first_size
     size = min(max_bytes, _end_position(log, segment, isolation, limit) - position)
     fetched.first_is_incomplete = max_bytes < first_size
+    if segment.unchecked and size > 0:
+        needed_end = position + first_size
+        end = soundness.ensure_sound(log, segment, position, needed_end, max(needed_end, position + size))
+        size = min(size, end - position)
     if size > 0:
         fetched.records = _range(segment, position, size)
     if isolation == TXN_COMMITTED:
@@ -127,16 +134,22 @@ def place_of(log: "Log", offset: int) -> tuple[int, int]:
     segment = log.segments.floor(offset)
     if segment is None:
         return log.segments.first.base_offset, 0
-    found = segment.locate(offset)
+    found = soundness.locate(log, segment, offset) if segment.unchecked else segment.locate(offset)
     return segment.base_offset, segment.size if found is None else found[0]
 
 
-def read_ahead(file: File, position: int, size: int) -> Job:
-    """Brings a range into the page cache; the caller acquires the file before and releases it after."""
+def read_ahead(file: File, position: int, size: int, check: soundness.RangeCheck | None = None) -> Job:
+    """Brings a range into the page cache; the caller acquires the file before and releases it after.
+
+    With `check` it is checked on the way, and returned: `Log.note_checked` must follow.
+    """
+    if check is not None:
+        return (yield from soundness.check_job(file.disk_file, check))
     end = position + size
     while position < end:
         data = file.disk_file.pread(min(READ_AHEAD_BYTES, end - position), position)
         if not data:
-            return
+            return None
         position += len(data)
         yield len(data)
+    return None

@@ -12,10 +12,13 @@ in between would leave a log that looks whole with a hole in it. Run again, at a
 from collections.abc import Callable
 
 from odradek.log import names, producer_snapshot, transaction_index
+from odradek.log.batch_check import EpochWitness
+from odradek.log.batch_search import DamagedSegment
 from odradek.log.config import LogConfig
 from odradek.log.deletion import unlink_all, unlink_if_there
 from odradek.log.failpoint import failpoint
 from odradek.log.failure import LogDirFailure
+from odradek.log.leader_epochs import LeaderEpochs
 from odradek.log.loaded import LoadedLog, SegmentFacts
 from odradek.log.producer_rebuild import RebuildPlan, rebuild_job
 from odradek.log.producer_state import ProducerState
@@ -41,6 +44,9 @@ def recover(
     drop_snapshots(disk, loaded, lambda offset: offset > unflushed[0].base_offset)
     total, done = sum(facts.size for facts in unflushed), 0
     next_offset = unflushed[0].base_offset
+    witness = epoch_witness(loaded, recovery_point)
+    known = loaded.epochs.entries
+    loaded.epochs.truncate_from_end(next_offset)  # from here on the batches tell: the file may be of another past
     for number, facts in enumerate(unflushed):
         if number and not _follows(next_offset, facts.base_offset, config):
             yield from _drop(disk, loaded, unflushed[number:])
@@ -53,6 +59,8 @@ def recover(
             producers,
             loaded.epochs,
             gapless_from=None if config.is_compacted else recovery_point,
+            witness=witness,
+            witnessed_to=recovery_point,
         )
         for moved in scan_job(disk, loaded.directory, scan, facts.size):
             done += moved
@@ -68,11 +76,20 @@ def recover(
         if scan.fault is not None:
             break
     loaded.log_end_offset = next_offset
+    if known and known[-1][1] == next_offset:
+        loaded.epochs.assign(*known[-1])  # it began at the end, and no batch tells of it yet
     loaded.producers = producers
     producers.map_end_offset = next_offset
     _snapshot(disk, loaded, producers, next_offset)
     loaded.unflushed = [facts.base_offset for facts in loaded.segments[first:-1]]
     loaded.has_new_names = True
+
+
+def epoch_witness(loaded: LoadedLog, recovery_point: int) -> EpochWitness:
+    """What the file of leader epochs knows for certain: it is written before the recovery point moves."""
+    durable = LeaderEpochs(loaded.epochs.entries)
+    durable.truncate_from_end(recovery_point)
+    return EpochWitness(durable)
 
 
 def _first_unflushed(segments: list[SegmentFacts], recovery_point: int) -> int:
@@ -123,6 +140,8 @@ def scan_job(disk: Disk, directory: str, scan: SegmentScan, size: int) -> Job:
         raise LogDirFailure(f"opening failed: {error}", path) from error
     try:
         yield from scan.run(file, size)
+    except DamagedSegment as damage:
+        raise LogDirFailure(damage.reason, path, damage.position) from damage
     finally:
         file.close()
 
@@ -175,6 +194,7 @@ def apply_scan(disk: Disk, directory: str, facts: SegmentFacts, scan: SegmentSca
     facts.max_timestamp = scan.max_timestamp
     facts.offset_of_max_timestamp = scan.offset_of_max_timestamp
     facts.has_transaction_index = bool(scan.aborted)
+    facts.is_checked = True
 
 
 def _truncate(disk: Disk, path: str, size: int) -> None:

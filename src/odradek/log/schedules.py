@@ -117,9 +117,6 @@ class Schedules:
         except LogDirFailure as failure:
             manager.dirs.fail(log_dir, failure)
             return
-        except OSError as error:  # a segment without timestamps is as old as its file
-            manager.dirs.fail(log_dir, LogDirFailure(f"looking at a segment failed: {error}", log.directory))
-            return
         if deletion is not None:
             manager.removals.in_background(self._rename(log, deletion))
 

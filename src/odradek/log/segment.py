@@ -7,7 +7,7 @@ A position is found in two steps: the offset index gives a batch at or before th
 from there finds the batch. The index entry is proved on the way: the batch it leads to must end with its offset.
 """
 
-from odradek.log import names
+from odradek.log import names, unchecked
 from odradek.log.batch_search import DamagedSegment, Found, find_batch, last_offset_at
 from odradek.log.failpoint import failpoint
 from odradek.log.failure import DiskFull, LogDirFailure, NotInCache, is_disk_full, storage_error
@@ -41,6 +41,7 @@ class Segment:
         "max_timestamp",
         "offset_of_max_timestamp",
         "size",
+        "unchecked",
     )
 
     def __init__(self, storage: Storage, directory: str, base_offset: int, size: int, created_ms: int) -> None:
@@ -55,6 +56,7 @@ class Segment:
         self.max_timestamp = NO_TIMESTAMP
         self.offset_of_max_timestamp = base_offset
         self.first_timestamp = NO_TIMESTAMP  # the largest of the first batch: what the age of a segment counts from
+        self.unchecked: unchecked.Bounds = ()  # what `soundness` has to look at before it is served
 
     def __repr__(self) -> str:
         return f"Segment({self.path(names.LOG)}, size={self.size})"
@@ -197,7 +199,10 @@ class Segment:
     # Reads.
 
     def locate(self, offset: int, *, may_block: bool = False) -> Found | None:
-        """(position, size, last offset) of the first batch that ends at or past `offset`; None if none does."""
+        """(position, size, last offset) of the first batch that ends at or past `offset`; None if none does.
+
+        As far as the headers can be believed: `soundness.locate` proves them.
+        """
         index = self.indexes.offsets
         if index is None:
             index = self.offset_index(may_block=may_block)
@@ -206,14 +211,13 @@ class Segment:
         try:
             return self._find(file, offset, position, entry_offset, may_block)
         except DamagedSegment as damage:
-            path = self.path(names.LOG)
-            raise errors.CorruptMessage(f"{path}, byte {damage.position}: {damage.reason}") from damage
+            raise LogDirFailure(damage.reason, self.path(names.LOG), damage.position) from damage
         finally:
             file.release()
 
     def _find(self, file: File, offset: int, position: int, entry_offset: int, may_block: bool) -> Found | None:
         def read(size: int, at: int) -> Buffer:
-            return _read(file, size, at, may_block)
+            return read_segment(file, size, at, may_block)
 
         try:
             return find_batch(read, position, self.size, offset, entry_offset if position else None)
@@ -243,7 +247,11 @@ class Segment:
         """For retention: of its records, else when its file was last written to."""
         if self.max_timestamp >= 0:
             return self.max_timestamp
-        return self.files.storage.disk.mtime_ms(self.path(names.LOG))
+        path = self.path(names.LOG)
+        try:
+            return self.files.storage.disk.mtime_ms(path)
+        except OSError as error:
+            raise storage_error(error, "asking for the age of a segment", path) from error
 
     # Truncation.
 
@@ -258,6 +266,7 @@ class Segment:
             raise LogDirFailure(f"truncating failed: {error}", self.path(names.LOG), position) from error
         failpoint("log.truncate.after_cut")
         self.size = position
+        self.unchecked = unchecked.clipped(self.unchecked, position)
         self.indexes.truncate_to(offset)
         self.bytes_since_last_index_entry = 0
         if not position:
@@ -285,7 +294,7 @@ class Segment:
             position += length + layout.LOG_OVERHEAD
 
 
-def _read(file: File, size: int, position: int, may_block: bool) -> Buffer:
+def read_segment(file: File, size: int, position: int, may_block: bool) -> Buffer:
     try:
         if may_block:
             return file.disk_file.pread(size, position)

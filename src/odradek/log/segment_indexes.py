@@ -185,7 +185,7 @@ class SegmentIndexes:
 
     def distrust_offsets(self) -> None:
         """The offset index leads astray: until it has been rebuilt, searches begin at the start of the segment."""
-        self.needs_rebuild = True
+        self._damaged()
         empty = OffsetIndex(self._files.base_offset)
         if self.offsets is not None:
             self.offsets = empty
@@ -193,19 +193,42 @@ class SegmentIndexes:
         else:
             self._files.storage.indexes.add(self._files.path(names.OFFSET_INDEX), empty)
 
+    def _damaged(self) -> None:
+        if not self.needs_rebuild:
+            self.needs_rebuild = True
+            self._files.storage.index_damaged(self._files.directory, self._files.base_offset)
+
+    def rebuilt(self, offsets: OffsetIndex, times: TimeIndex) -> None:
+        """Takes in what was read from the log. Of an active segment, what was added since follows it."""
+        self.needs_rebuild = False
+        if self.offsets is None:
+            for kind, index in ((names.OFFSET_INDEX, offsets), (names.TIME_INDEX, times)):
+                path = self._files.path(kind)
+                self._files.storage.forget(path)
+                self._files.storage.indexes.add(path, index)
+            return
+        for offset, position in self.offsets.entries:
+            if offset > offsets.last_offset:
+                offsets.append(offset, position)
+        self.offsets = offsets
+        self._written_offsets = 0
+        self._files.set_size(names.OFFSET_INDEX, 0)
+        self.write_pending()
+        self._note_full()
+
     def _load_offsets(self, log_size: int, may_block: bool) -> OffsetIndex:
         try:
             data = bytes(self._bytes(names.OFFSET_INDEX, may_block))
             return OffsetIndex.decode(data, self._files.base_offset, log_size)
         except CorruptIndex:
-            self.needs_rebuild = True
+            self._damaged()
             return OffsetIndex(self._files.base_offset)
 
     def _load_times(self, may_block: bool) -> TimeIndex:
         try:
             return TimeIndex.decode(bytes(self._bytes(names.TIME_INDEX, may_block)), self._files.base_offset)
         except CorruptIndex:
-            self.needs_rebuild = True
+            self._damaged()
             return TimeIndex(self._files.base_offset)
 
     def _bytes(self, kind: str, may_block: bool) -> Buffer:

@@ -5,6 +5,7 @@ that it builds are byte for byte those of a broker that appended the same batche
 to the time index (L5). Producers and leader epochs are replayed on the way, if they are handed in.
 """
 
+from odradek.log.batch_check import EpochWitness
 from odradek.log.batch_pieces import BatchPieces
 from odradek.log.leader_epochs import LeaderEpochs
 from odradek.log.offset_index import OffsetIndex
@@ -29,6 +30,8 @@ class SegmentScan:
         "_gapless_from",
         "_interval_bytes",
         "_producers",
+        "_witness",
+        "_witnessed_to",
         "aborted",
         "base_offset",
         "fault",
@@ -49,13 +52,20 @@ class SegmentScan:
         epochs: LeaderEpochs | None = None,
         *,
         gapless_from: int | None = None,
+        witness: EpochWitness | None = None,
+        witnessed_to: int = 0,
     ) -> None:
-        """From offset `gapless_from` on, a gap is taken for a damaged offset, which no checksum covers."""
+        """From offset `gapless_from` on, a gap is taken for a damaged offset, which no checksum covers.
+
+        Up to `witnessed_to` the epochs of the batches are compared with the witness: `run` raises DamagedSegment.
+        """
         self.base_offset = base_offset
         self._interval_bytes = index_interval_bytes
         self._producers = producers
         self._epochs = epochs
         self._gapless_from = gapless_from
+        self._witness = witness
+        self._witnessed_to = witnessed_to
         self.offset_index = OffsetIndex(base_offset)
         self.time_index = TimeIndex(base_offset)
         self.aborted: list[AbortedTransaction] = []
@@ -96,9 +106,11 @@ class SegmentScan:
             last_offset = fields[0] + fields[6]
             if not self._is_in_order(fields[0], last_offset):
                 return
+            if self._witness is not None and last_offset < self._witnessed_to:
+                self._witness.see(fields[2], fields[0], self.valid_bytes)
             self._note(last_offset, fields[8], size)
-            if self._epochs is not None and fields[2] > self._epochs.latest_epoch:
-                self._epochs.assign(fields[2], fields[0])
+            if self._epochs is not None and fields[2] != self._epochs.latest_epoch:
+                self._epochs.learn(fields[2], fields[0])
             if fields[9] >= 0 and self._producers is not None and not self._replay(piece[at : at + size]):
                 return
             at += size

@@ -12,6 +12,7 @@ longer one is the log, and the other is deleted. That is only done if both carry
 else has put them there, and the start is refused.
 """
 
+from collections.abc import Container
 from typing import TYPE_CHECKING
 
 from odradek.log import names
@@ -30,12 +31,16 @@ if TYPE_CHECKING:
 
 
 async def start(
-    manager: "LogManager", check: CheckProperties | None, is_stray: IsStray | None, on_progress: OnProgress | None
+    manager: "LogManager",
+    check: CheckProperties | None,
+    is_stray: IsStray | None,
+    on_progress: OnProgress | None,
+    locked: Container[str],
 ) -> None:
     assert manager.start_ended is None, "the log manager was started before"
     manager.start_ended = manager.loop.pending()
     try:
-        await _open(manager, check)
+        await _open(manager, check, locked)
         await _begin(manager)
         await _load(manager, is_stray, on_progress)
         await _merge(manager)
@@ -82,11 +87,12 @@ def _failures(manager: "LogManager") -> list[str]:
 # Look.
 
 
-async def _open(manager: "LogManager", check: CheckProperties | None) -> None:
-    opening = [
-        (log_dir, manager.jobs.submit(log_dir.path, open_job(manager.disk, log_dir.path, check)))
+async def _open(manager: "LogManager", check: CheckProperties | None, locked: Container[str]) -> None:
+    jobs = {
+        log_dir: open_job(manager.disk, log_dir.path, check, log_dir.path in locked)
         for log_dir in manager.dirs.by_path.values()
-    ]
+    }
+    opening = [(log_dir, manager.jobs.submit(log_dir.path, job)) for log_dir, job in jobs.items()]
     refusals = []
     for log_dir, pending in opening:
         try:

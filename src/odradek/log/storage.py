@@ -1,6 +1,7 @@
 """What all logs of a broker share: the disk, the open files, the loaded indexes, and the chance that spreads rolls."""
 
 from collections import OrderedDict
+from collections.abc import Callable
 
 from odradek.log.offset_index import OffsetIndex
 from odradek.log.time_index import TimeIndex
@@ -47,13 +48,18 @@ class IndexCache:
 
 
 class Storage:
-    __slots__ = ("disk", "files", "indexes", "jitter")
+    __slots__ = ("disk", "files", "indexes", "jitter", "on_index_damage")
 
     def __init__(self, disk: Disk, rng: Rng, *, open_files_max: int = OPEN_FILES_MAX) -> None:
         self.disk = disk
         self.files = FileCache(disk, open_files_max)
         self.indexes = IndexCache()
         self.jitter: Stream = rng.stream("log.segment.jitter")
+        self.on_index_damage: Callable[[str, int], None] | None = None  # takes directory and base offset
+
+    def index_damaged(self, directory: str, base_offset: int) -> None:
+        if self.on_index_damage is not None:
+            self.on_index_damage(directory, base_offset)
 
     def forget(self, path: str) -> None:
         """Before the file is renamed, removed or rewritten."""

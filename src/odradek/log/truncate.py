@@ -13,7 +13,7 @@ miss bytes that were never promised: a caller that truncates below it first writ
 
 from typing import TYPE_CHECKING
 
-from odradek.log import names, producer_snapshot
+from odradek.log import names, producer_snapshot, soundness
 from odradek.log.deletion import Deletion, unlink_if_there
 from odradek.log.failpoint import failpoint
 from odradek.log.producer_rebuild import RebuildPlan
@@ -41,6 +41,7 @@ def truncate_to(log: "Log", offset: int, now_ms: int) -> RebuildPlan | None:
     if last.file is None:
         last.open(log.config.segment_index_bytes)
         last.jitter_ms = jitter_ms(log)
+    soundness.locate(log, last, offset, may_block=True)  # damage must not decide where the cut falls
     last.truncate_to(offset, now_ms)
     failpoint("log.truncate.after_indexes")
     log.active = last
@@ -80,6 +81,8 @@ def _moved_end(log: "Log", offset: int, now_ms: int) -> RebuildPlan | None:
     if plan is None:
         log.producers.map_end_offset = offset
     if log.high_watermark > offset:
+        # A transaction whose marker was cut off is open again; which one, only the rebuilt producers will tell (T1).
+        log.has_stale_producers = plan is not None
         log.update_high_watermark(offset)
     return plan
 
@@ -114,6 +117,7 @@ def install(log: "Log", plan: RebuildPlan, producers: ProducerState) -> bool:
         return False
     log.snapshots = plan.snapshots
     log.producers = producers
+    log.has_stale_producers = False
     log.producers.high_watermark_moved(log.high_watermark)
     log.refusal = None
     log.find_first_unstable_offset()
@@ -148,6 +152,7 @@ def _begin_at(log: "Log", offset: int, now_ms: int) -> None:
     log.has_new_names = True
     log.epochs.clear()
     log.producers.clear(offset)
+    log.has_stale_producers = False
     log.log_end_offset = log.log_start_offset = offset
     log.recovery_point = min(log.recovery_point, offset)
     log.update_high_watermark(offset)

@@ -51,6 +51,11 @@ class FileRange:
         assert self._file is not None, "this range was released"
         return self._file.disk_file
 
+    @property
+    def file(self) -> File:
+        assert self._file is not None, "this range was released"
+        return self._file
+
     def skip(self, sent_bytes: int) -> None:
         """Forgets the bytes that have gone out."""
         assert 0 <= sent_bytes <= self.size, f"{sent_bytes} of {self.size} bytes sent"

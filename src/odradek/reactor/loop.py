@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from odradek.reactor.pending import Completions, Pending, T
-from odradek.reactor.ports import Job, Pollable, Ports
+from odradek.reactor.ports import READABLE, Job, Pollable, Ports
 from odradek.reactor.task import Task
 from odradek.reactor.timers import Timer, Timers
 
@@ -36,6 +36,7 @@ class Loop:
         "_handlers",
         "_on_error",
         "_on_slow_turn",
+        "_polled_ms",
         "_poller",
         "_ready",
         "_slowest",
@@ -61,6 +62,7 @@ class Loop:
         self._timers = Timers()
         self._on_error = on_error or _raise
         self._on_slow_turn = on_slow_turn
+        self._polled_ms = 0
         self._slowest: Any = None
         self._slowest_ms = 0
         self.turns = 0
@@ -78,6 +80,13 @@ class Loop:
 
     def set_interest(self, source: Pollable, interest: int) -> None:
         self._poller.watch(source, interest)
+
+    def again(self, source: Pollable) -> None:
+        """Serves the source once more, behind all that is ready: it has input left of which the poller knows nothing.
+
+        It counts as input of the poll before, so that no timer sees a later time until it is served.
+        """
+        self._ready.setdefault(source.fileno(), (READABLE, self._polled_ms))
 
     def unregister(self, source: Pollable) -> None:
         """Before it is closed: its number may soon belong to another."""
@@ -117,6 +126,10 @@ class Loop:
 
     # Driving it
 
+    def wake(self) -> None:
+        """Ends the sleep of a turn, from another thread or from a signal's handler."""
+        self._poller.wake()
+
     def fileno(self) -> int:
         """Readable when a turn has something to do, timers aside: for a poller or an event loop around this one."""
         return self._poller.fileno()
@@ -139,7 +152,7 @@ class Loop:
         wait_ms = self.wait_ms()
         if timeout_ms is not None:
             wait_ms = timeout_ms if wait_ms is None else min(wait_ms, timeout_ms)
-        polled_ms = self._clock.mono_ms()
+        polled_ms = self._polled_ms = self._clock.mono_ms()
         events = self._poller.poll(wait_ms)
         started_ms = self._clock.mono_ms()
         self.idle_ms += started_ms - polled_ms

@@ -18,9 +18,12 @@ READABLE, WRITABLE = 1, 2
 
 
 class Clock(Protocol):
-    """`mono_ms` is for every timeout. `wall_ms` is only for what is written, or compared with record timestamps."""
+    """`mono_ms` is for every timeout, `mono_us`, the same clock, for measuring how long something took. `wall_ms` is
+    only for what is written, or compared with record timestamps.
+    """
 
     def mono_ms(self) -> int: ...
+    def mono_us(self) -> int: ...
     def wall_ms(self) -> int: ...
 
 
@@ -101,6 +104,10 @@ class Disk(Protocol):
     def rmdir(self, path: str) -> None: ...
     def fsync_dir(self, path: str) -> None: ...
     def free_bytes(self, path: str) -> int: ...
+    def total_bytes(self, path: str) -> int:
+        """The size of the file system that holds the path."""
+        ...
+
     def lock(self, path: str) -> DiskLock:
         """An exclusive lock that Java honours, on a file made if missing; BlockingIOError if it is held."""
         ...
@@ -166,7 +173,12 @@ class Poller(Protocol):
 
 
 class Network(Protocol):
-    def listen(self, host: str, port: int, backlog: int = 128) -> Listener: ...
+    def listen(
+        self, host: str, port: int, backlog: int = 128, *, send_buffer_bytes: int = -1, receive_buffer_bytes: int = -1
+    ) -> Listener:
+        """The sizes are asked for the kernel's buffers of the connections to come; -1 leaves them to the kernel."""
+        ...
+
     def connect(self, host: str, port: int) -> Socket:
         """Begins to connect to an address (not a name). Whatever goes wrong is told by `finish_connect`."""
         ...
@@ -199,6 +211,10 @@ class Executor(Protocol):
 
     def notify(self, wake: Callable[[], None]) -> None:
         """`wake` is called, from any thread, whenever there is something to drain."""
+        ...
+
+    def resize(self, workers: int) -> None:
+        """From now on so many jobs run at a time; those that run already go on."""
         ...
 
     def close(self) -> None:

@@ -1,6 +1,7 @@
 """Gives checked records their offsets: in place where that is enough, else in a batch that is written anew."""
 
 from odradek.protocol import errors
+from odradek.records import layout
 from odradek.records.batch import RecordBatch
 from odradek.records.checked import CheckedRecords
 from odradek.records.convert import Appendable, recompress, up_convert
@@ -36,13 +37,29 @@ def assign(checked: CheckedRecords, base_offset: int, partition_leader_epoch: in
     return placed
 
 
+def rebuilt(checked: CheckedRecords, now_ms: int) -> CheckedRecords:
+    """Records that cannot stay as they are, as the one batch that can: the slow part of `assign`, for a job."""
+    placed = assign(checked, 0, layout.NO_LEADER_EPOCH, now_ms)
+    batch = RecordBatch(bytearray(placed.data))
+    ready = CheckedRecords.in_place(batch, checked.rules, checked.max_timestamp, checked.index_of_max_timestamp)
+    ready.source_codec = checked.source_codec
+    ready.target_codec = checked.target_codec
+    return ready
+
+
+def place(batch: RecordBatch, checked: CheckedRecords, base_offset: int, partition_leader_epoch: int) -> int:
+    """`assign` for one batch that stays as it is: patches it where it lies. Returns its last offset."""
+    batch.assign(base_offset, partition_leader_epoch)
+    if not batch.attributes & layout.CONTROL_MASK:
+        batch.set_max_timestamp(checked.rules.timestamp_type, checked.max_timestamp)
+    return base_offset + batch.last_offset_delta
+
+
 def _assign_in_place(
     batch: RecordBatch, checked: CheckedRecords, base_offset: int, partition_leader_epoch: int
 ) -> Appendable:
-    batch.assign(base_offset, partition_leader_epoch)
-    if not batch.is_control:
-        batch.set_max_timestamp(checked.rules.timestamp_type, checked.max_timestamp)
-    return Appendable(batch.buffer, batch.last_offset, converted_count=0)
+    last_offset = place(batch, checked, base_offset, partition_leader_epoch)
+    return Appendable(batch.buffer, last_offset, converted_count=0)
 
 
 def _check_size(data: Buffer, bytes_max: int, topic_partition: str) -> None:

@@ -15,6 +15,8 @@ from odradek.records.legacy import LegacyBatch
 from odradek.records.record import Record, read_record, sequence_after
 from odradek.records.varint import Buffer
 
+_PACK_PLACE = layout.PLACE.pack_into
+
 
 class RecordBatch:
     __slots__ = (
@@ -68,6 +70,28 @@ class RecordBatch:
         ) = layout.HEADER.unpack_from(self.buffer)
         if self.magic != layout.MAGIC_MAX or length + layout.LOG_OVERHEAD != len(buffer):
             raise errors.CorruptMessage(f"A buffer of {len(buffer)} bytes is no batch: magic {self.magic}, {length=}.")
+
+    @classmethod
+    def of_header(cls, view: memoryview, header: tuple[int, ...]) -> "RecordBatch":
+        """The same for a header that the caller has unpacked, and compared with the length of `view`."""
+        batch = cls.__new__(cls)
+        batch.buffer = view
+        (
+            batch.base_offset,
+            _,
+            batch.partition_leader_epoch,
+            batch.magic,
+            batch.crc,
+            batch.attributes,
+            batch.last_offset_delta,
+            batch.base_timestamp,
+            batch.max_timestamp,
+            batch.producer_id,
+            batch.producer_epoch,
+            batch.base_sequence,
+            batch.count,
+        ) = header
+        return batch
 
     def __repr__(self) -> str:
         return f"RecordBatch({self.base_offset}-{self.last_offset}, count={self.count}, {self.codec_name})"
@@ -163,14 +187,15 @@ class RecordBatch:
 
     def assign(self, base_offset: int, partition_leader_epoch: int) -> None:
         """Gives the batch its place in the log. Both fields stand before the crc, which stays as it is."""
-        layout.BASE_OFFSET.pack_into(self.buffer, 0, base_offset)
-        layout.LEADER_EPOCH.pack_into(self.buffer, layout.LEADER_EPOCH_OFFSET, partition_leader_epoch)
+        buffer = self.buffer
+        _PACK_PLACE(buffer, 0, base_offset, len(buffer) - layout.LOG_OVERHEAD, partition_leader_epoch)
         self.base_offset = base_offset
         self.partition_leader_epoch = partition_leader_epoch
 
     def set_max_timestamp(self, timestamp_type: int, max_timestamp: int) -> None:
         """Leaves the buffer alone if nothing changes: the crc of a large batch is not free."""
-        if timestamp_type == self.timestamp_type and max_timestamp == self.max_timestamp:
+        is_append_time = bool(self.attributes & layout.TIMESTAMP_TYPE_MASK)
+        if max_timestamp == self.max_timestamp and (timestamp_type == LOG_APPEND_TIME) == is_append_time:
             return
         attributes = self.attributes & ~layout.TIMESTAMP_TYPE_MASK
         if timestamp_type == LOG_APPEND_TIME:

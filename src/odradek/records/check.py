@@ -12,7 +12,8 @@ objects are made only to name the culprits of a batch that is refused.
 | larger than max.message.bytes | MESSAGE_TOO_LARGE |
 | decompresses to more than the limit | RECORD_LIST_TOO_LARGE |
 | unknown codec, or a stream that its codec cannot read | UNKNOWN_SERVER_ERROR, as Kafka answers |
-| base offset not 0, offsets against count, control batch, producer id against sequence and epoch | INVALID_RECORD |
+| base offset not 0, offsets against count, control batch, producer id without a sequence | INVALID_RECORD |
+| producer id without an epoch | INVALID_PRODUCER_EPOCH |
 | a record that does not parse, wrong count | INVALID_RECORD |
 | no key where the topic is compacted, offsets with gaps | INVALID_RECORD, with the records |
 | timestamp out of range, or of the broker's type | INVALID_TIMESTAMP, with the records |
@@ -21,10 +22,11 @@ objects are made only to name the culprits of a batch that is refused.
 from itertools import islice
 
 from odradek.protocol import errors
-from odradek.records import compression, kernel
+from odradek.records import compression, kernel, layout
 from odradek.records.batch import Batch, RecordBatch, batches, sole_batch
 from odradek.records.check_legacy import check_legacy
 from odradek.records.checked import CheckedRecords, check_record, check_whole
+from odradek.records.crc import crc32c
 from odradek.records.layout import LOG_APPEND_TIME, NO_TIMESTAMP
 from odradek.records.record import signed_64
 from odradek.records.rules import ProduceRules, RecordErrors
@@ -36,6 +38,10 @@ ZSTD_VERSION_MIN = 7
 # Record objects are slow, and a small request can unpack to millions of records with the one bad one at the end. Such
 # a batch is refused all the same, without its culprit's number.
 RECORDS_NAMED_MAX = 20_000
+
+_UNPACK_HEADER = layout.HEADER.unpack_from
+_NOT_COMMON = 0xFFFF & ~layout.TRANSACTIONAL_MASK  # attributes that ask for a closer look
+_INT64_MAX = (1 << 63) - 1
 
 
 def check_request(records: Buffer | None, version: int) -> None:
@@ -58,6 +64,8 @@ def check_request(records: Buffer | None, version: int) -> None:
 
 def check(records: Buffer, rules: ProduceRules, now_ms: int, *, is_from_client: bool = True) -> CheckedRecords:
     """The facts that the log needs, or the error. A batch that is cut off at the end does not count."""
+    if is_from_client and (common := check_common(records, rules, now_ms)) is not None:
+        return common
     found = _found(records)
     if not found:
         raise errors.InvalidRecord("There is no whole record batch.")
@@ -68,6 +76,51 @@ def check(records: Buffer, rules: ProduceRules, now_ms: int, *, is_from_client: 
         _check_alone(found)
         return _check_magic_2(first, rules, now_ms, is_from_client)
     return check_legacy(found, rules, now_ms)
+
+
+def check_common(records: Buffer, rules: ProduceRules, now_ms: int) -> CheckedRecords | None:
+    """The same for what nearly every request brings: one whole batch of magic 2, not compressed, nothing wrong with it.
+
+    None says nothing about the records but that `check_request` and `check` have to look at them. What passes here
+    passes both.
+    """
+    size = len(records)
+    if size < layout.HEADER_SIZE or size > rules.max_message_bytes or rules.codec:
+        return None
+    header = _UNPACK_HEADER(records)
+    base_offset, length, _, magic, crc, attributes, delta, base_timestamp, _, producer_id, epoch, sequence, count = (
+        header
+    )
+    if (
+        base_offset
+        or magic != layout.MAGIC_MAX
+        or length + layout.LOG_OVERHEAD != size
+        or attributes & _NOT_COMMON
+        or delta + 1 != count
+        or count <= 0
+        or (attributes and producer_id < 0)
+        or (producer_id >= 0 and (sequence < 0 or epoch < 0))
+    ):
+        return None
+    view = memoryview(records)
+    if crc32c(view[layout.ATTRIBUTES_OFFSET :]) != crc:
+        return None
+    try:
+        summary = kernel.check_records(view[layout.HEADER_SIZE :], count)
+    except errors.KafkaError:
+        return None
+    if not summary.offsets_consecutive or (rules.is_compacted and summary.keyless_index >= 0):
+        return None
+    if rules.is_append_time:
+        return CheckedRecords.in_place(RecordBatch.of_header(view, header), rules, now_ms, count - 1)
+    last = base_timestamp + summary.max_timestamp_delta
+    if (
+        base_timestamp + summary.min_timestamp_delta < now_ms - rules.timestamp_before_max_ms
+        or last > now_ms + rules.timestamp_after_max_ms
+        or last > _INT64_MAX
+    ):
+        return None
+    return CheckedRecords.in_place(RecordBatch.of_header(view, header), rules, last, summary.max_timestamp_index)
 
 
 def _found(records: Buffer) -> list[Batch]:
@@ -125,11 +178,12 @@ def _check_client_header(batch: RecordBatch) -> None:
         raise errors.InvalidRecord("Clients are not allowed to write control records.")
     if batch.is_transactional and not batch.has_producer_id:
         raise errors.InvalidRecord("A transactional batch needs a producer id.")
-    if batch.has_producer_id and (batch.base_sequence < 0 or batch.producer_epoch < 0):
+    if batch.has_producer_id and batch.base_sequence < 0:
         raise errors.InvalidRecord(
-            f"Producer id {batch.producer_id} needs a sequence and an epoch from 0 on, "
-            f"not {batch.base_sequence} and {batch.producer_epoch}."
+            f"Producer id {batch.producer_id} needs a sequence from 0 on, not {batch.base_sequence}."
         )
+    if batch.has_producer_id and batch.producer_epoch < 0:
+        raise errors.InvalidProducerEpoch(f"Producer id {batch.producer_id} comes without an epoch.")
 
 
 def _body(batch: RecordBatch, rules: ProduceRules) -> memoryview:

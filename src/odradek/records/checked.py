@@ -1,8 +1,8 @@
 """What `check` hands to the log, and the checks that hold for records of every magic."""
 
 from odradek.protocol import errors
-from odradek.records.batch import Batch
-from odradek.records.compression import CODECS
+from odradek.records.batch import Batch, RecordBatch
+from odradek.records.compression import CODECS, NONE
 from odradek.records.layout import NO_TIMESTAMP
 from odradek.records.record import Record, signed_64
 from odradek.records.rules import ProduceRules, RecordErrors
@@ -26,6 +26,10 @@ class CheckedRecords:
         "target_codec",
     )
 
+    batches: list[Batch]
+    max_timestamp: int
+    index_of_max_timestamp: int
+
     def __init__(self, batches: list[Batch], rules: ProduceRules, count: int, source_codec: int) -> None:
         self.batches = batches
         self.rules = rules
@@ -36,6 +40,19 @@ class CheckedRecords:
         self.needs_rebuild = is_other_codec or batches[0].magic < 2
         self.max_timestamp = NO_TIMESTAMP
         self.index_of_max_timestamp = -1
+
+    @classmethod
+    def in_place(cls, batch: RecordBatch, rules: ProduceRules, max_timestamp: int, index: int) -> "CheckedRecords":
+        """One batch that is not compressed and stays as it is."""
+        checked = cls.__new__(cls)
+        checked.batches = [batch]
+        checked.rules = rules
+        checked.count = batch.count
+        checked.source_codec = checked.target_codec = NONE
+        checked.needs_rebuild = False
+        checked.max_timestamp = max_timestamp
+        checked.index_of_max_timestamp = index
+        return checked
 
     @property
     def valid_bytes(self) -> int:

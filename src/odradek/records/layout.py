@@ -32,6 +32,7 @@ HEADER_SIZE = 61
 
 HEADER = Struct(">qiibIhiqqqhii")
 BASE_OFFSET = Struct(">q")
+PLACE = Struct(">qii")  # base offset, batch length, leader epoch: what a leader patches, and the length between them
 LENGTH = Struct(">i")
 LEADER_EPOCH = Struct(">i")
 CRC = Struct(">I")

@@ -17,6 +17,7 @@ class ProduceRules:
         "codec",
         "compression_level",
         "decompressed_bytes_max",
+        "is_append_time",
         "is_compacted",
         "max_message_bytes",
         "timestamp_after_max_ms",
@@ -47,10 +48,7 @@ class ProduceRules:
         self.codec = codec
         self.compression_level = compression_level
         self.decompressed_bytes_max = decompressed_bytes_max
-
-    @property
-    def is_append_time(self) -> bool:
-        return self.timestamp_type == LOG_APPEND_TIME
+        self.is_append_time = timestamp_type == LOG_APPEND_TIME
 
 
 class RecordError:

@@ -21,7 +21,11 @@ class SimClock:
         self._wall_offset_ms = EPOCH_MS + skew_ms + (self._since_us - base_us) // 1000
 
     def mono_ms(self) -> int:
-        return self._mono_us() // 1000
+        return self.mono_us() // 1000
+
+    def mono_us(self) -> int:
+        elapsed_us = self._world_us() - self._since_us
+        return self._base_us + elapsed_us * (MILLION + self._drift_ppm) // MILLION
 
     def wall_ms(self) -> int:
         return self.mono_ms() + self._wall_offset_ms
@@ -34,14 +38,10 @@ class SimClock:
         """From now on both clocks run fast by so much, or slow."""
         if parts_per_million <= -MILLION:
             raise ValueError("a clock cannot stand still or run back")
-        self._base_us, self._since_us = self._mono_us(), self._world_us()
+        self._base_us, self._since_us = self.mono_us(), self._world_us()
         self._drift_ppm = parts_per_million
 
     def world_us_at(self, mono_ms: int) -> int:
         """When, in the world's time, the monotonic clock will show this or more."""
         ahead_us = mono_ms * 1000 - self._base_us
         return self._since_us - (-ahead_us * MILLION // (MILLION + self._drift_ppm))
-
-    def _mono_us(self) -> int:
-        elapsed_us = self._world_us() - self._since_us
-        return self._base_us + elapsed_us * (MILLION + self._drift_ppm) // MILLION

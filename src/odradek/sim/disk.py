@@ -299,6 +299,11 @@ class SimDisk:
         quota_bytes = self._platter.quota_bytes
         return FREE_BYTES_WITHOUT_QUOTA if quota_bytes is None else max(0, quota_bytes - self._platter.used_bytes)
 
+    def total_bytes(self, path: str) -> int:
+        self.check_up()
+        quota_bytes = self._platter.quota_bytes
+        return FREE_BYTES_WITHOUT_QUOTA + self._platter.used_bytes if quota_bytes is None else quota_bytes
+
     def lock(self, path: str) -> SimLock:
         locked_path = posixpath.normpath("/" + path)
         self.check_up()

@@ -89,6 +89,10 @@ class SimExecutor:
             run.done(run.value, run.error)
         return count
 
+    def resize(self, workers: int) -> None:
+        self.workers = workers
+        self._begin_some()
+
     def close(self) -> None:
         for run in [*self._running, *self._waiting]:
             run.cancel()

@@ -242,7 +242,10 @@ class SimNetwork:
 
     # The port
 
-    def listen(self, host: str, port: int, backlog: int = 128) -> SimListener:
+    def listen(
+        self, host: str, port: int, backlog: int = 128, *, send_buffer_bytes: int = -1, receive_buffer_bytes: int = -1
+    ) -> SimListener:
+        """Buffers are the fabric's business (`Fabric.buffer_bytes`)."""
         port = port or self._free_port()
         if port in self._listeners:
             raise OSError(EADDRINUSE, f"port {port} is in use")

@@ -1,11 +1,16 @@
 """The log manager on this machine's disk and threads."""
 
+from pathlib import Path
+
 import pytest
 
 from log_kit import batch
 from manager_kit import TOPIC_ID, RealBroker, values
+from odradek.log import names
+from odradek.log.failure import LogDirFailure, NotInCache
 from odradek.log.log_dir import LogDirRefused
 from odradek.log.manager import LogManager
+from odradek.records.batch import batches
 
 PARTITIONS = 40
 
@@ -66,3 +71,47 @@ def test_a_second_broker_is_kept_out(dirs):
     append(broker, broker.manager.get("topic", 0), "still there")
     broker.run(broker.manager.stop())
     broker.close()
+
+
+def fetched_bytes(broker, log):
+    """Reads everything, as a fetch does; how much it was."""
+    offset = total = 0
+    while offset < log.log_end_offset:
+        try:
+            records = log.read(offset, 1 << 20).records
+        except NotInCache as cold:
+            broker.loop.run_until(broker.manager.read_ahead(log, cold))
+            continue
+        *_, last = batches(records.disk_file.pread(records.size, records.position))
+        offset, total = last.last_offset + 1, total + records.size
+        records.release()
+    return total
+
+
+def test_a_bit_that_flips_between_stop_and_start_takes_the_dir_offline(dirs):
+    broker = RealBroker(*dirs)
+    broker.run(broker.manager.start())
+    log = broker.run(broker.manager.get_or_create("topic", 0, TOPIC_ID))
+    for number in range(6):
+        append(broker, log, f"{number}" * 300_000)
+    size = log.size
+    path = Path(log.active.path(names.LOG))
+    broker.run(broker.manager.stop())
+    broker.close()
+    for flipped, position in ((False, 0), (True, size // 2 + 100)):
+        if flipped:
+            data = bytearray(path.read_bytes())
+            data[position] ^= 4
+            path.write_bytes(data)
+        broker = RealBroker(*dirs)
+        broker.run(broker.manager.start())
+        log = broker.manager.get("topic", 0)
+        if not flipped:
+            assert fetched_bytes(broker, log) == size
+        else:
+            with pytest.raises(LogDirFailure, match="checksum") as failure:
+                fetched_bytes(broker, log)
+            assert (failure.value.path, failure.value.position) == (str(path), size // 2)
+            assert [log_dir.path for log_dir in broker.manager.dirs.offline] == [str(dirs[0])]
+        broker.run(broker.manager.stop())
+        broker.close()

@@ -149,11 +149,14 @@ def test_two_batches_of_magic_2():
         {"is_transactional": True},
         {**PRODUCER, "base_sequence": -1},
         {**PRODUCER, "base_sequence": -5, "is_transactional": True},
-        {**PRODUCER, "producer_epoch": -1},
     ],
 )
-def test_producer_id_against_sequence_epoch_and_transaction(fields):
+def test_producer_id_against_sequence_and_transaction(fields):
     refused(batch(**fields), errors.InvalidRecord)
+
+
+def test_producer_id_without_an_epoch():
+    refused(batch(**{**PRODUCER, "producer_epoch": -1}), errors.InvalidProducerEpoch)
 
 
 @pytest.mark.parametrize("fields", [{}, PRODUCER, {**PRODUCER, "is_transactional": True}])

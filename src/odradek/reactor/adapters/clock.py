@@ -9,5 +9,8 @@ class SystemClock:
     def mono_ms(self) -> int:
         return monotonic_ns() // 1_000_000
 
+    def mono_us(self) -> int:
+        return monotonic_ns() // 1000
+
     def wall_ms(self) -> int:
         return time_ns() // 1_000_000

@@ -49,11 +49,12 @@ class Run:
 
 
 class ThreadExecutor:
-    __slots__ = ("_ended", "_runs", "_threads", "_threads_max", "_unfinished", "_wake")
+    __slots__ = ("_ended", "_runs", "_started", "_threads", "_threads_max", "_unfinished", "_wake")
 
     def __init__(self, threads: int) -> None:
         self._threads_max = threads
         self._threads: list[Thread] = []
+        self._started = 0
         self._runs: SimpleQueue[Run | None] = SimpleQueue()
         self._ended: deque[Run] = deque()
         self._unfinished: set[Run] = set()  # only the reactor's thread looks at it
@@ -79,6 +80,14 @@ class ThreadExecutor:
             run.done(run.value, run.error)
         return count
 
+    def resize(self, workers: int) -> None:
+        self._threads_max = workers
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
+        for _ in range(len(self._threads) - workers):
+            self._runs.put(None)  # whichever comes to it leaves
+        while len(self._threads) < min(workers, len(self._unfinished)):
+            self._start_thread()
+
     def close(self) -> None:
         for run in self._unfinished:
             run.cancel()
@@ -91,7 +100,8 @@ class ThreadExecutor:
         self.drain()
 
     def _start_thread(self) -> None:
-        thread = Thread(target=self._work, name=f"job-{len(self._threads)}", daemon=True)
+        thread = Thread(target=self._work, name=f"job-{self._started}", daemon=True)
+        self._started += 1
         self._threads.append(thread)
         thread.start()
 

@@ -123,10 +123,16 @@ class SystemPoller:
 class SystemNetwork:
     __slots__ = ()
 
-    def listen(self, host: str, port: int, backlog: int = 128) -> SystemListener:
+    def listen(
+        self, host: str, port: int, backlog: int = 128, *, send_buffer_bytes: int = -1, receive_buffer_bytes: int = -1
+    ) -> SystemListener:
         listening = socket.socket(_family(host), socket.SOCK_STREAM)
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if send_buffer_bytes >= 0:  # an accepted socket has the options of the one that listens
+                listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer_bytes)
+            if receive_buffer_bytes >= 0:
+                listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
             listening.bind((host or "0.0.0.0", port))
             listening.listen(backlog)
             return SystemListener(listening)

@@ -1,0 +1,40 @@
+"""What the log manager does when a read has come upon something: bytes to be read ahead, an index to be built again."""
+
+from typing import TYPE_CHECKING
+
+from odradek.log import read
+from odradek.log import reindex as indexes
+from odradek.log.failure import LogDirFailure, NotInCache
+from odradek.log.log import Log
+
+if TYPE_CHECKING:
+    from odradek.log.manager import LogManager
+
+
+async def read_ahead(manager: "LogManager", log: Log, cold: NotInCache) -> None:
+    """The file was acquired by the caller, and is released here."""
+    log_dir = manager.dirs.of_log(log)
+    job = read.read_ahead(cold.file, cold.position, cold.size, cold.check)
+    try:
+        checked = await manager.dirs.run(log_dir, f"{log.directory} reads", job)
+    finally:
+        cold.file.release()
+    try:
+        log.note_checked(checked)
+    except LogDirFailure as failure:
+        manager.dirs.fail(log_dir, failure)
+        raise
+
+
+async def reindex(manager: "LogManager", directory: str, base_offset: int) -> None:
+    await manager.loop.sleep(0)  # whoever came upon the index goes on first
+    log = next((log for log in manager.all_logs() if log.directory == directory), None)
+    segment = None if log is None or log.is_closed else log.segments.get(base_offset)
+    if log is None or segment is None or (planned := indexes.plan(log, segment)) is None:
+        return
+    log_dir = manager.dirs.of_log(log)
+    scan = await manager.dirs.run(log_dir, log.directory, indexes.reindex_job(manager.disk, planned))
+    try:
+        indexes.install(log, planned, scan)
+    except LogDirFailure as failure:
+        manager.dirs.fail(log_dir, failure)

@@ -1,0 +1,74 @@
+"""An index that leads astray is built again from the log, while the log goes on.
+
+Until then searches begin at the start of the segment, which is slow and right. The job reads the whole segment, and so
+checks it as well. The files of a sealed segment are replaced by the job: nobody else writes to them, and whatever would
+give their names to another segment waits for the jobs of the log. Those of the active one belong to the reactor, which
+puts the entries of the job before the ones that were added meanwhile.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from odradek.log import names, unchecked
+from odradek.log.failure import LogDirFailure, storage_error
+from odradek.log.recovery import scan_job
+from odradek.log.segment import Segment
+from odradek.log.segment_scan import SegmentScan
+from odradek.reactor.ports import Disk, Job
+
+if TYPE_CHECKING:
+    from odradek.log.log import Log
+
+
+class ReindexPlan(NamedTuple):
+    directory: str
+    generation: int
+    base_offset: int
+    size: int
+    interval_bytes: int
+    is_active: bool
+
+
+def plan(log: "Log", segment: Segment) -> ReindexPlan | None:
+    """None while compaction has not given the segment its name: then it is done at the next start."""
+    if segment.files.suffix:
+        return None
+    return ReindexPlan(
+        log.directory, log.generation, segment.base_offset, segment.size, log.index_interval_bytes, segment.is_active
+    )
+
+
+def reindex_job(disk: Disk, planned: ReindexPlan) -> Job:
+    """Returns the SegmentScan, None if the segment has left the log. LogDirFailure if the log itself does not hold."""
+    scan = SegmentScan(planned.base_offset, planned.interval_bytes)
+    try:
+        yield from scan_job(disk, planned.directory, scan, planned.size)
+    except LogDirFailure as failure:
+        if isinstance(failure.__cause__, FileNotFoundError):
+            return None
+        raise
+    stem = f"{planned.directory}/{names.file_name(planned.base_offset, '')}"
+    if scan.fault is not None:
+        raise LogDirFailure(scan.fault, stem + names.LOG, scan.valid_bytes)
+    if not planned.is_active:
+        _write(disk, stem + names.OFFSET_INDEX, scan.offset_index.encode())
+        _write(disk, stem + names.TIME_INDEX, scan.time_index.encode())
+    return scan
+
+
+def _write(disk: Disk, path: str, data: bytes) -> None:
+    try:
+        disk.write_atomically(path, data)
+    except OSError as error:
+        raise storage_error(error, "rebuilding an index", path) from error
+
+
+def install(log: "Log", planned: ReindexPlan, scan: SegmentScan | None) -> bool:
+    """False if the log has changed since, or the segment was sealed: then it is done at the next start."""
+    segment = log.segments.get(planned.base_offset)
+    if scan is None or planned.generation != log.generation or segment is None:
+        return False
+    if segment.is_active != planned.is_active:
+        return False
+    segment.unchecked = unchecked.without(segment.unchecked, 0, planned.size)
+    segment.indexes.rebuilt(scan.offset_index, scan.time_index)
+    return True

@@ -1,0 +1,138 @@
+"""The sending half of a connection, and the bits that say what stands in the way of the receiving half.
+
+Answers that are small go out in one buffer, right where they were made; what the peer does not take is queued, and
+until it is gone no further frame is handled.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from odradek.reactor.ports import READABLE, WRITABLE
+from odradek.reactor.send_queue import FileEndedEarly, Part, SendQueue, release_parts
+from odradek.reactor.transport import Transport
+
+if TYPE_CHECKING:
+    from odradek.reactor.selector import Selector
+
+# What stands in the way of handling frames
+PARKED, THROTTLED, SENDING, NO_MEMORY, MUTED, CLOSING, CLOSED = (1 << bit for bit in range(7))
+
+JOIN_BYTES_MAX = 64 * 1024  # answers up to this size are joined in one buffer, which is cheaper than gathering them
+
+
+class SendingEnd:
+    __slots__ = ("_out", "blocked", "bytes_out", "close_reason", "interest", "is_closed", "selector", "transport")
+
+    def __init__(self, selector: "Selector", transport: Transport) -> None:
+        self.selector = selector
+        self.transport = transport
+        self.blocked = 0
+        self.is_closed = False
+        self.close_reason = ""
+        self.bytes_out = 0
+        self.interest = READABLE
+        self._out: SendQueue | None = None
+
+    # The other half
+
+    def close(self, reason: str = "") -> None:
+        raise NotImplementedError
+
+    def unblock(self, bit: int) -> None:
+        raise NotImplementedError
+
+    def touch(self) -> None:
+        """Something has moved: it is not idle."""
+        raise NotImplementedError
+
+    def on_drained(self) -> None:
+        """What had to wait for the peer has gone out."""
+
+    # For everybody
+
+    def block(self, bit: int) -> None:
+        self.blocked |= bit
+
+    def send(self, parts: "list[Part]") -> None:
+        """Sends what can be sent now, the rest when the peer takes it. A closed connection lets the parts go."""
+        if self.is_closed:
+            release_parts(parts)
+            return
+        try:
+            self._send(parts)
+        except (OSError, FileEndedEarly) as error:
+            self.close(str(error))
+
+    def close_after_send(self, reason: str = "") -> None:
+        """Handles nothing any more, and closes when what is queued has gone out."""
+        if self.is_closed:
+            return
+        self.block(CLOSING)
+        self.close_reason = reason
+        if self._out is None:
+            self.close(reason)
+
+    @property
+    def unsent_bytes(self) -> int:
+        return self._out.size_bytes if self._out is not None else 0
+
+    # How it goes
+
+    def _send(self, parts: "list[Part]") -> None:
+        out = self._out
+        if out is None:
+            sent_all, parts = self._send_joined(parts)
+            if sent_all:
+                return
+            out = self._out = SendQueue()
+        out.add(parts)
+        self._flush()
+
+    def _send_joined(self, parts: "list[Part]") -> "tuple[bool, list[Part]]":
+        """Nothing waits: small answers go out in one buffer. False and what is left, if the socket did not take all."""
+        buffers: list[Any] = parts
+        try:
+            total = sum(map(len, buffers))
+        except TypeError:  # a file range has no length
+            return False, parts
+        if total > JOIN_BYTES_MAX:
+            return False, parts
+        data = buffers[0] if len(buffers) == 1 else b"".join(buffers)
+        try:
+            sent = self.transport.send((data,)) if total else 0
+        except BlockingIOError:
+            sent = 0
+        self.bytes_out += sent
+        if sent == total and self.transport.flush():
+            return True, parts
+        return False, [memoryview(data)[sent:]]
+
+    def _flush(self) -> None:
+        out = self._out
+        if out:
+            sent = out.flush(self.transport)
+            self.bytes_out += sent
+            if sent:
+                self.touch()
+        if self.transport.flush() and not out:
+            self._drained()
+        elif not self.blocked & SENDING:
+            self.block(SENDING)
+            self._watch(WRITABLE)
+
+    def _drained(self) -> None:
+        self._out = None
+        if self.blocked & CLOSING:
+            self.close(self.close_reason)
+        elif self.blocked & SENDING:
+            self.on_drained()
+            self.unblock(SENDING)
+            if self.blocked:  # a reason is left: no need to look for output
+                self._watch(READABLE)
+
+    def _watch_output(self) -> None:
+        self._watch(READABLE if self.transport.flush() else READABLE | WRITABLE)
+
+    def _watch(self, interest: int) -> None:
+        if interest != self.interest and not self.is_closed:
+            self.interest = interest
+            self.selector.loop.set_interest(self.transport, interest)
