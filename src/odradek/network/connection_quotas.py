@@ -1,0 +1,194 @@
+"""How many connections there may be, and how fast they may come: for the broker, a listener, an address.
+
+- Too many of one address: the new one is closed.
+- Too many of a listener or of the broker: nobody is accepted until one has closed. The listener between brokers is
+  protected: it does not wait for the broker's limit, another listener's idlest connection goes instead.
+- Too fast for a listener or the broker: accepting pauses. Too fast for an address: the new one is closed, but only
+  after a while, so that trying again at once gains nothing.
+"""
+
+from collections import deque
+from collections.abc import Callable
+
+WINDOWS = 11  # Kafka's quota.window.num
+WINDOW_MS = 1000
+UNLIMITED = 2**31 - 1
+
+
+class TooManyConnections(Exception):  # noqa: N818 - Kafka's word for it
+    """An address has as many connections as it may."""
+
+
+class ConnectionThrottled(Exception):  # noqa: N818
+    """An address connects too fast: close it, but after `throttle_ms`."""
+
+    def __init__(self, throttle_ms: int) -> None:
+        super().__init__(throttle_ms)
+        self.throttle_ms = throttle_ms
+
+
+class ConnectionRate:
+    """Connections per second over the last ten seconds or so, and how long to wait when they are too many."""
+
+    __slots__ = ("_samples", "limit", "throttle_ms")
+
+    def __init__(self, limit: int = UNLIMITED) -> None:
+        self.limit = limit
+        self._samples: deque[list[int]] = deque()  # start of a window, connections in it
+        self.throttle_ms = 0  # of the last one
+
+    def record(self, now_ms: int) -> int:
+        """One more; for how long there should be none, in milliseconds."""
+        samples = self._samples
+        if not samples or now_ms - samples[-1][0] >= WINDOW_MS:
+            samples.append([now_ms, 0])
+        samples[-1][1] += 1
+        self.throttle_ms = self._throttle_ms(now_ms)
+        return self.throttle_ms
+
+    def rate(self, now_ms: int) -> float:
+        samples = self._samples
+        while samples and now_ms - samples[0][0] >= WINDOWS * WINDOW_MS:
+            samples.popleft()
+        if not samples:
+            return 0.0
+        span_ms = max(now_ms - samples[0][0], (WINDOWS - 1) * WINDOW_MS)
+        return sum(count for _, count in samples) * 1000 / span_ms
+
+    def is_idle(self, now_ms: int) -> bool:
+        return not self.rate(now_ms)
+
+    def _throttle_ms(self, now_ms: int) -> int:
+        if self.limit >= UNLIMITED:
+            return 0
+        rate = self.rate(now_ms)
+        if rate <= self.limit:
+            return 0
+        span_ms = WINDOWS * WINDOW_MS
+        return min(span_ms, round((rate - self.limit) / max(self.limit, 0.001) * span_ms))
+
+
+class ConnectionQuotas:
+    __slots__ = (
+        "_by_address",
+        "_by_listener",
+        "_mono_ms",
+        "_rates_by_address",
+        "_rates_by_listener",
+        "_waiting",
+        "address_rate_limit",
+        "address_rate_overrides",
+        "listener_max",
+        "max_connections",
+        "max_per_address",
+        "per_address_overrides",
+        "protected_listener",
+        "rate",
+        "total",
+    )
+
+    def __init__(self, mono_ms: Callable[[], int], protected_listener: str) -> None:
+        self._mono_ms = mono_ms
+        self.protected_listener = protected_listener
+        self.max_connections = UNLIMITED
+        self.max_per_address = UNLIMITED
+        self.per_address_overrides: dict[str, int] = {}
+        self.listener_max: dict[str, int] = {}
+        self.rate = ConnectionRate()
+        self.address_rate_limit = UNLIMITED
+        self.address_rate_overrides: dict[str, int] = {}
+        self.total = 0
+        self._by_listener: dict[str, int] = {}
+        self._by_address: dict[str, int] = {}
+        self._rates_by_listener: dict[str, ConnectionRate] = {}
+        self._rates_by_address: dict[str, ConnectionRate] = {}
+        self._waiting: list[Callable[[], object]] = []
+
+    # Listeners
+
+    def add_listener(self, listener: str) -> None:
+        self._by_listener.setdefault(listener, 0)
+        self._rates_by_listener.setdefault(listener, ConnectionRate())
+
+    def remove_listener(self, listener: str) -> None:
+        self._by_listener.pop(listener, None)
+        self._rates_by_listener.pop(listener, None)
+
+    def listener_rate(self, listener: str) -> ConnectionRate:
+        return self._rates_by_listener[listener]
+
+    def is_protected(self, listener: str) -> bool:
+        """The only listener has nobody to be protected from."""
+        return listener == self.protected_listener and len(self._by_listener) > 1
+
+    # Connections
+
+    def count_of(self, listener: str) -> int:
+        return self._by_listener.get(listener, 0)
+
+    def has_slot(self, listener: str) -> bool:
+        if self.count_of(listener) >= self.listener_max.get(listener, UNLIMITED):
+            return False
+        return self.is_protected(listener) or self.total < self.max_connections
+
+    def exceeds_total(self) -> bool:
+        """A protected listener took more than the broker has: somebody else has to go."""
+        return self.total > self.max_connections
+
+    def when_slot(self, callback: Callable[[], object]) -> None:
+        """Once, when a connection has closed or a limit was raised."""
+        self._waiting.append(callback)
+
+    def record_rate(self, listener: str) -> int:
+        """One was accepted; for how many milliseconds no other should be."""
+        now_ms = self._mono_ms()
+        own_ms = self._rates_by_listener[listener].record(now_ms)
+        broker_ms = self.rate.record(now_ms)
+        return own_ms if self.is_protected(listener) else max(own_ms, broker_ms)
+
+    def add(self, listener: str, address: str) -> None:
+        """Counts a new connection; if it must not stay, raises and has not counted it."""
+        self._check_address_rate(address)
+        count = self._by_address.get(address, 0)
+        if count >= self.per_address_overrides.get(address, self.max_per_address):
+            raise TooManyConnections(f"{address} has {count} connections already")
+        self._by_address[address] = count + 1
+        self._by_listener[listener] = self._by_listener.get(listener, 0) + 1
+        self.total += 1
+
+    def remove(self, listener: str, address: str) -> None:
+        self.total -= 1
+        if listener in self._by_listener:
+            self._by_listener[listener] -= 1
+        left = self._by_address[address] - 1
+        if left:
+            self._by_address[address] = left
+        else:
+            del self._by_address[address]
+        self.tell_waiting()
+
+    def tell_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for callback in waiting:
+            callback()
+
+    def _check_address_rate(self, address: str) -> None:
+        limit = self.address_rate_overrides.get(address, self.address_rate_limit)
+        if limit >= UNLIMITED:
+            return
+        now_ms = self._mono_ms()
+        rate = self._rates_by_address.get(address)
+        if rate is None:
+            self._forget_idle_addresses(now_ms)
+            rate = self._rates_by_address[address] = ConnectionRate()
+        rate.limit = limit
+        throttle_ms = rate.record(now_ms)
+        if throttle_ms:
+            raise ConnectionThrottled(throttle_ms)
+
+    def _forget_idle_addresses(self, now_ms: int) -> None:
+        """The table must not grow with every address that ever came."""
+        if len(self._rates_by_address) >= 1024 and not len(self._rates_by_address) & 1023:
+            idle = [address for address, rate in self._rates_by_address.items() if rate.is_idle(now_ms)]
+            for address in idle:
+                del self._rates_by_address[address]

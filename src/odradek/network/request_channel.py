@@ -1,0 +1,29 @@
+"""Between the connections of a listener and what answers their requests.
+
+In Kafka a queue lies here, with threads on its other side. Here a request is served where it was read; what is left of
+the channel is who answers, and what is told about it.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from odradek.network.request_metrics import RequestMetrics, RequestStats
+from odradek.reactor.pending import Pending
+
+if TYPE_CHECKING:
+    from odradek.network.server_connection import ServerConnection
+
+Answer = list[Any] | None  # bytes-like parts and file ranges, as they are to be sent
+Serve = Callable[["ServerConnection", memoryview], "Answer | Pending[Any]"]
+
+
+class RequestChannel:
+    """`serve` gets a connection and a frame; the view is dead once it has returned."""
+
+    __slots__ = ("metrics", "mono_us", "serve", "stats")
+
+    def __init__(self, serve: Serve, metrics: RequestMetrics, mono_us: Callable[[], int]) -> None:
+        self.serve = serve
+        self.metrics = metrics
+        self.mono_us = mono_us
+        self.stats: dict[int, RequestStats] = metrics.by_key_and_version

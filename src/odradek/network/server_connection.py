@@ -1,0 +1,317 @@
+"""A client's connection: its requests in order, their answers in order, who it is.
+
+Whole requests of a read are served one after the other and their answers sent together. A request that is parked holds
+its connection: what follows waits until its answer is there. A slice is bounded in time and number, so that one busy
+client does not keep the others waiting; what is left comes in the next round.
+"""
+
+from struct import Struct
+from typing import TYPE_CHECKING, Any
+
+from odradek.network.request_metrics import INSTANT_US, RequestStats
+from odradek.protocol.errors import PeerProtocolError
+from odradek.reactor.connection import Connection
+from odradek.reactor.frames import LENGTH_BYTES, FrameError, read_length
+from odradek.reactor.pending import Pending
+from odradek.reactor.ports import Cancelled
+from odradek.reactor.send_queue import FileEndedEarly, Part, release_parts
+from odradek.reactor.sending_end import MUTED, PARKED
+from odradek.reactor.transport import Transport
+from odradek.security.authenticator import Authenticator, AuthStep
+from odradek.security.principal import ANONYMOUS, Principal
+
+if TYPE_CHECKING:
+    from odradek.network.processor import Processor
+
+SLICE_US_MAX = 500
+SLICE_PARTS_MAX = 128  # of answers, some fifty requests
+REAUTHENTICATION_INTERVAL_US = 1_000_000  # the least between two of them
+SASL_HANDSHAKE = 17
+
+_HEAD = Struct(">iI")  # length; API key and version
+_HEAD_BYTES = _HEAD.size
+_read_head = _HEAD.unpack_from
+
+
+class Session:
+    """An authentication that holds for a while (`connections.max.reauth.ms`)."""
+
+    __slots__ = ("began_us", "expires_us", "mechanism")
+
+    def __init__(self, mechanism: str, began_us: int, lifetime_ms: int) -> None:
+        self.mechanism = mechanism
+        self.began_us = began_us
+        self.expires_us = began_us + lifetime_ms * 1000
+
+
+class ServerConnection(Connection):
+    __slots__ = (
+        "_index",
+        "_parked_stats",
+        "_parked_times",
+        "_session",
+        "_slow_send",
+        "authenticator",
+        "channel",
+        "client_software_name",
+        "client_software_version",
+        "is_privileged",
+        "listener",
+        "principal",
+    )
+
+    selector: "Processor"
+
+    def __init__(self, processor: "Processor", transport: Transport, index: int) -> None:
+        super().__init__(processor, transport, processor.request_bytes_max)
+        self._index = index
+        self._parked_stats: RequestStats | None = None
+        self._parked_times = (0, 0, 0)
+        self._slow_send: tuple[RequestStats | None, int] = (None, 0)  # since when the peer does not take an answer
+        self._session: Session | None = None
+        self.channel = processor.channel
+        self.listener = processor.listener
+        self.is_privileged = processor.is_privileged
+        self.principal: Principal = ANONYMOUS
+        self.client_software_name = ""
+        self.client_software_version = ""
+        self.authenticator: Authenticator | None = processor.authenticator(self)
+        if self.authenticator is not None:
+            self.frame_bytes_max = self.authenticator.frame_bytes_max
+
+    @property
+    def processor(self) -> "Processor":
+        return self.selector
+
+    @property
+    def id(self) -> str:
+        local, peer = self.selector.local_address, self.address
+        return f"{local[0]}:{local[1]}-{peer[0]}:{peer[1]}-{self._index}"
+
+    @property
+    def is_parked(self) -> bool:
+        return bool(self.blocked & PARKED)
+
+    @property
+    def is_busy(self) -> bool:
+        """An answer is owed, or on its way."""
+        return self.is_parked or bool(self.unsent_bytes)
+
+    # Requests
+
+    def handle(self, view: memoryview, end: int) -> int:
+        if self.authenticator is None and self._session is None:
+            return self._serve_frames(view, 0, end)
+        return self._guarded(view, end)
+
+    def _serve_frames(self, view: memoryview, at: int, end: int) -> int:
+        """The hot path: every name that is looked up here is looked up for each request."""
+        channel = self.channel
+        serve, mono_us, stats_of = channel.serve, channel.mono_us, channel.stats
+        bytes_max = self.frame_bytes_max
+        out: list[Part] = []
+        failure = None
+        stats: RequestStats | None = None
+        started_us = before_us = mono_us()
+        until_us = started_us + SLICE_US_MAX
+        try:
+            while end - at >= _HEAD_BYTES:
+                size, key_and_version = _read_head(view, at)
+                if size > bytes_max or size < 4:
+                    self._checked(size)
+                behind = at + 4 + size
+                if behind > end:
+                    break
+                answer = serve(self, view[at + 4 : behind])
+                at = behind
+                now_us = mono_us()
+                stats = stats_of.get(key_and_version) or channel.metrics.stats(key_and_version)
+                stats.count += 1
+                if size == stats.size:
+                    stats.size_count += 1
+                else:
+                    stats.new_size(size)
+                if answer.__class__ is list:
+                    out += answer
+                elif answer is not None:
+                    out += self._settle(answer, stats, before_us - started_us, now_us - before_us)
+                if now_us - started_us >= INSTANT_US and not self.blocked & PARKED:
+                    stats.record(before_us - started_us, now_us - before_us)
+                if self.blocked or now_us >= until_us or len(out) > SLICE_PARTS_MAX:
+                    break
+                before_us = now_us
+        except (PeerProtocolError, FrameError) as error:
+            failure = str(error)
+        except BaseException:
+            release_parts(out)
+            raise
+        self._end_slice(out, failure, stats)
+        return at
+
+    def _end_slice(self, out: "list[Part]", failure: str | None, stats: RequestStats | None) -> None:
+        if self.is_closed:
+            release_parts(out)
+            return
+        if stats is not None:  # a whole request came: a part of one is no sign of life
+            self.selector.touch(self)
+        if out:
+            self._send(out)
+            if self._out is not None:
+                self._slow_send = (stats, self.channel.mono_us())
+        if failure is not None:
+            self.close_after_send(failure)
+
+    def _settle(self, pending: Any, stats: RequestStats, queue_us: int, local_us: int) -> "list[Part]":
+        """What a Pending has already, or nothing: then this connection waits for it."""
+        if pending.is_done:
+            return pending.value() or []
+        self.block(PARKED)
+        self._parked_stats = stats
+        self._parked_times = (queue_us, local_us, self.channel.mono_us())
+        pending.when_done(self._resume)
+        return []
+
+    def _resume(self, pending: Pending[Any]) -> None:
+        """The answer to the parked request is there; of a closed connection it is let go."""
+        parts = self._value_of(pending)
+        if self.is_closed:
+            release_parts(parts or [])
+            return
+        queue_us, local_us, parked_us = self._parked_times
+        stats, self._parked_stats = self._parked_stats, None
+        if stats is not None:
+            stats.record(queue_us, local_us, self.channel.mono_us() - parked_us)
+        self.selector.touch(self)
+        if parts:
+            self.send(parts)
+        if not self.is_closed:
+            self.unblock(PARKED)
+
+    def _value_of(self, pending: Pending[Any]) -> "list[Part] | None":
+        try:
+            return pending.value()  # type: ignore[no-any-return]
+        except (PeerProtocolError, Cancelled) as error:
+            self.close(str(error) or "the request was given up")
+            return None
+        except BaseException:
+            self.close("our own fault")
+            raise
+
+    def on_drained(self) -> None:
+        stats, since_us = self._slow_send
+        self._slow_send = (None, 0)
+        if stats is not None:
+            stats.record_send(self.channel.mono_us() - since_us)
+
+    def on_closed(self) -> None:
+        self.selector.disconnected(self)
+
+    # Who it is
+
+    def on_ready(self) -> None:
+        """TLS has shaken hands: without SASL, the certificate tells who it is."""
+        if self.authenticator is None:
+            principal = self.selector.certificate_principal(self.transport.subject())
+            if principal is None:
+                self.close("no rule of ssl.principal.mapping.rules matches the certificate")
+            else:
+                self.principal = principal
+                self.selector.authenticated.count += 1
+
+    def _guarded(self, view: memoryview, end: int) -> int:
+        """Frame by frame: each may change who this is, or meet an end of the session."""
+        at = 0
+        while not self.blocked and end - at >= LENGTH_BYTES:
+            behind = at + LENGTH_BYTES + self._checked(read_length(view, at)[0])
+            if behind > end:
+                break
+            if self.authenticator is None and self._session is None:
+                return self._serve_frames(view, at, end)
+            self._guarded_frame(view, at, behind)
+            at = behind
+        return at
+
+    def _checked(self, size: int) -> int:
+        """A bare SASL token may be shorter than any request."""
+        if self.authenticator is not None and 0 <= size <= self.frame_bytes_max:
+            return size
+        return super()._checked(size)
+
+    def _guarded_frame(self, view: memoryview, at: int, behind: int) -> None:
+        frame = view[at + LENGTH_BYTES : behind]
+        if self.authenticator is None:
+            self._check_session(frame)
+        if self.is_closed:
+            return
+        if self.authenticator is not None:
+            self.selector.touch(self)
+            self._authenticate(frame)
+        else:
+            self._serve_frames(view, at, behind)
+
+    def _authenticate(self, frame: memoryview) -> None:
+        assert self.authenticator is not None
+        step = self.authenticator.receive(frame)
+        if isinstance(step, AuthStep):
+            self._stepped(step)
+        else:
+            self.block(PARKED)
+            step.when_done(self._authentication_resumed)
+
+    def _authentication_resumed(self, pending: "Pending[AuthStep]") -> None:
+        if self.is_closed:
+            return
+        try:
+            self._stepped(pending.value())
+        except (OSError, FileEndedEarly) as error:
+            self.close(str(error))
+        if not self.is_closed:
+            self.unblock(PARKED)
+
+    def _stepped(self, step: AuthStep) -> None:
+        if step.has_failed:
+            self._authentication_failed(step.reply)
+            return
+        if step.reply is not None:
+            self._send(step.reply)
+        if step.principal is not None and not self.is_closed:
+            self._authenticated(step.principal, step)
+
+    def _authenticated(self, principal: Principal, step: AuthStep) -> None:
+        processor = self.selector
+        mechanism = getattr(self.authenticator, "mechanism", "")
+        counter = processor.authenticated if self._session is None else processor.reauthenticated
+        counter.count += 1
+        if not step.can_reauthenticate:
+            processor.authenticated_without_reauthentication.count += 1
+        self.authenticator = None
+        self.principal = principal
+        self.frame_bytes_max = processor.request_bytes_max
+        self._session = None
+        if step.session_lifetime_ms > 0:
+            self._session = Session(mechanism, self.channel.mono_us(), step.session_lifetime_ms)
+
+    def _authentication_failed(self, reply: "list[Part] | None") -> None:
+        """The answer, and the close behind it, are held back: guessing passwords must not be fast."""
+        processor = self.selector
+        counter = processor.failed_authentications if self._session is None else processor.failed_reauthentications
+        counter.count += 1
+        self.block(MUTED)
+        processor.loop.after(processor.failed_authentication_delay_ms, lambda: self._refuse(reply))
+
+    def _refuse(self, reply: "list[Part] | None") -> None:
+        if reply is not None:
+            self.send(reply)
+        self.close_after_send("authentication failed")
+
+    def _check_session(self, frame: memoryview) -> None:
+        """A handshake begins an authentication anew; anything else is too late once the session has expired."""
+        session = self._session
+        assert session is not None
+        now_us = self.channel.mono_us()
+        is_handshake = len(frame) >= 2 and frame[0] << 8 | frame[1] == SASL_HANDSHAKE
+        if is_handshake and now_us - session.began_us >= REAUTHENTICATION_INTERVAL_US:
+            self.authenticator = self.selector.authenticator(self, (session.mechanism, self.principal))
+        elif now_us >= session.expires_us:
+            self.selector.expired_sessions += 1
+            self.close("the session has expired, and the client did not authenticate again")
