@@ -128,7 +128,7 @@ class Definition:
             raise ConfigError("Value must be non-null", self.name, value)
         reason = self.validator.check(value)
         if reason is not None:
-            raise ConfigError(reason, self.name, HIDDEN if self.is_sensitive else value)
+            raise ConfigError(reason, self.name, HIDDEN if self.is_sensitive else self.validator.culprit(value))
         return value
 
     def __repr__(self) -> str:

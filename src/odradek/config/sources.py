@@ -32,6 +32,9 @@ DYNAMIC_BROKER_CONFIG = ConfigSource("DYNAMIC_BROKER_CONFIG", 2)
 DYNAMIC_DEFAULT_BROKER_CONFIG = ConfigSource("DYNAMIC_DEFAULT_BROKER_CONFIG", 3)
 STATIC_BROKER_CONFIG = ConfigSource("STATIC_BROKER_CONFIG", 4)
 DEFAULT_CONFIG = ConfigSource("DEFAULT_CONFIG", 5)
+DYNAMIC_BROKER_LOGGER_CONFIG = ConfigSource("DYNAMIC_BROKER_LOGGER_CONFIG", 6)
+DYNAMIC_CLIENT_METRICS_CONFIG = ConfigSource("DYNAMIC_CLIENT_METRICS_CONFIG", 7)
+DYNAMIC_GROUP_CONFIG = ConfigSource("DYNAMIC_GROUP_CONFIG", 8)
 
 # The same limit in several units, the most precise first. The scheduler's interval only stands in for the other.
 _FAMILIES = (
@@ -114,6 +117,14 @@ class BrokerLayers:
         )
         merged = {**static, **(dynamic_default or {}), **(dynamic_broker or {})}
         self.config = broker.TABLE.parse(merged, release)
+
+    @property
+    def static(self) -> Mapping[str, object]:
+        return self._layers[2][1]
+
+    def with_dynamic(self, for_all: Mapping[str, object], for_this: Mapping[str, object]) -> "BrokerLayers":
+        """The same file under other dynamic configs; ConfigError if they do not go together."""
+        return BrokerLayers(self.static, for_all, for_this, self.release)
 
     def chain(self, name: str) -> list[SourcedValue]:
         """Every value of the name and its synonyms, the strongest layer first; what hides the name itself comes off."""

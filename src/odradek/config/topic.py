@@ -19,7 +19,7 @@ MINUTES, HOURS = 60_000, 3_600_000  # in milliseconds
 
 # fmt: off
 ROWS = section(
-    reasons.LOG,
+    None,
     row("cleanup.policy", LIST, ("delete",), list_of("compact", "delete"), MEDIUM,
         "What becomes of old segments: delete drops them, compact keeps the last record of each key.",
         synonyms=(Synonym("log.cleanup.policy"),)),
@@ -102,9 +102,10 @@ ROWS = section(
         synonyms=(Synonym("log.cleaner.min.compaction.lag.ms"),)),
     row("min.insync.replicas", INT, 1, at_least(1), MEDIUM,
         "How many replicas must be in sync for a write with acks=all to be accepted.",
-        synonyms=(Synonym("min.insync.replicas"),), not_served=reasons.REPLICATION),
+        synonyms=(Synonym("min.insync.replicas"),)),
     row("preallocate", BOOLEAN, False, ANY, MEDIUM,
-        "Reserves the whole file when a segment is created.", synonyms=(Synonym("log.preallocate"),)),
+        "Reserves the whole file when a segment is created.", synonyms=(Synonym("log.preallocate"),),
+        not_served=reasons.PREALLOCATION),
     row("remote.log.copy.disable", BOOLEAN, False, ANY, MEDIUM,
         "Stops copying segments of this topic to tiered storage and makes it read-only there.",
         only="4.3", not_served=reasons.TIERED),

@@ -22,7 +22,7 @@ _MS = {"D": 86_400_000, "H": 3_600_000, "M": 60_000, "S": 1_000}
 
 
 class Validator:
-    __slots__ = ("check", "drops_duplicates", "maximum", "minimum", "text")
+    __slots__ = ("allowed", "check", "drops_duplicates", "maximum", "minimum", "text")
 
     def __init__(
         self,
@@ -31,12 +31,20 @@ class Validator:
         minimum: float | None = None,
         maximum: float | None = None,
         drops_duplicates: bool = False,
+        allowed: tuple[str, ...] | None = None,
     ) -> None:
+        self.allowed = allowed  # the items that a list may have
         self.text = text
         self.check = check
         self.minimum = minimum
         self.maximum = maximum
         self.drops_duplicates = drops_duplicates
+
+    def culprit(self, value: object) -> object:
+        """What an error message names: of a list the first item that is not allowed, else the value."""
+        if self.allowed is None or not isinstance(value, tuple):
+            return value
+        return next((item for item in value if item not in self.allowed), value)
 
     def __repr__(self) -> str:
         return self.text or "any value"
@@ -110,7 +118,7 @@ def list_of(*allowed: str, empty: bool = True, drops_duplicates: bool = True) ->
         unknown = next((item for item in value if item not in allowed), None)
         return None if unknown is None else f"String must be one of: {', '.join(allowed)}"
 
-    return Validator(f"[{', '.join(allowed)}]", check, drops_duplicates=drops_duplicates)
+    return Validator(f"[{', '.join(allowed)}]", check, drops_duplicates=drops_duplicates, allowed=allowed)
 
 
 def distinct(*, empty: bool = True, null: bool = False) -> Validator:

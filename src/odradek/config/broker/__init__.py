@@ -16,7 +16,8 @@ from odradek.config.broker import (
     zookeeper,
 )
 from odradek.config.broker.rules import RULES, fill_ids
-from odradek.config.definition import LOW, READ_ONLY, Table, broker_row, section
+from odradek.config.broker.served import AT_START, SERVED
+from odradek.config.definition import LOW, READ_ONLY, Definition, Table, broker_row, section
 from odradek.config.types import BOOLEAN, INT, STRING
 from odradek.config.validators import ANY
 
@@ -66,21 +67,33 @@ def base_of_listener_config(name: str) -> str | None:
     return scoped if mechanism != "sasl" and scoped.startswith(_PER_MECHANISM) else rest
 
 
+def _told_apart(rows: tuple[Definition, ...]) -> tuple[Definition, ...]:
+    """With what is honoured marked as such."""
+    for row in rows:
+        if row.name in SERVED:
+            row.not_served = None
+        elif row.name in AT_START:
+            row.not_served = reasons.AT_START
+    return rows
+
+
 TABLE = Table(
     "broker",
-    (
-        *general.ROWS,
-        *network.ROWS,
-        *security.ROWS,
-        *quorum.ROWS,
-        *log.ROWS,
-        *replication.ROWS,
-        *groups.ROWS,
-        *share.ROWS,
-        *transactions.ROWS,
-        *quotas.ROWS,
-        *tiered.ROWS,
-        *zookeeper.ROWS,
+    _told_apart(
+        (
+            *general.ROWS,
+            *network.ROWS,
+            *security.ROWS,
+            *quorum.ROWS,
+            *log.ROWS,
+            *replication.ROWS,
+            *groups.ROWS,
+            *share.ROWS,
+            *transactions.ROWS,
+            *quotas.ROWS,
+            *tiered.ROWS,
+            *zookeeper.ROWS,
+        )
     ),
     companions=(*AUTHORIZER_ROWS, _PROVIDERS_3_3),
     scoped=base_of_listener_config,

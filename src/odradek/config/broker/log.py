@@ -84,7 +84,7 @@ ROWS = section(
     row("log.segment.delete.delay.ms", LONG, 60000, at_least(0), HIGH, CLUSTER_WIDE,
         "How long the file of a deleted segment stays on disk."),
     row("log.preallocate", BOOLEAN, False, ANY, MEDIUM, CLUSTER_WIDE,
-        "Reserves the whole file when a segment is created."),
+        "Reserves the whole file when a segment is created.", not_served=reasons.PREALLOCATION),
     row("log.message.format.version", STRING, "3.0-IV1", METADATA_VERSION, MEDIUM, READ_ONLY,
         "The record format on disk up to 3.x; from 3.0 on always the newest.",
         only="3.3", not_served=reasons.OLD_FORMAT),

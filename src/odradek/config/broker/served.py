@@ -1,0 +1,56 @@
+"""The broker configs that are honoured. Whatever is not here says in its row what it waits for.
+
+A config that can be changed at run time is here only if the change takes effect; a test goes through all of them
+(tests/unit/broker/test_dynamic_configs.py). Those that count only in the file, at the start, say so in `AT_START`.
+"""
+
+_SERVED = """
+    process.roles node.id broker.id broker.rack num.io.threads num.partitions default.replication.factor
+    auto.create.topics.enable delete.topic.enable message.max.bytes max.request.partition.size.limit
+    controlled.shutdown.enable
+
+    inter.broker.listener.name security.inter.broker.protocol num.network.threads
+    queued.max.request.bytes socket.request.max.bytes socket.listen.backlog.size max.connections.per.ip
+    max.connections.per.ip.overrides max.connections max.connection.creation.rate connections.max.idle.ms
+    connection.failed.authentication.delay.ms connections.max.reauth.ms max.incremental.fetch.session.cache.slots
+    fetch.max.bytes
+
+    ssl.principal.mapping.rules sasl.server.max.receive.size
+    ssl.client.auth ssl.cipher.suites ssl.enabled.protocols ssl.keystore.type ssl.keystore.location
+    ssl.keystore.key ssl.keystore.certificate.chain ssl.key.password ssl.truststore.type ssl.truststore.location
+    ssl.truststore.certificates sasl.enabled.mechanisms sasl.jaas.config
+
+    controller.quorum.voters controller.quorum.bootstrap.servers controller.listener.names
+    controller.quorum.election.timeout.ms controller.quorum.fetch.timeout.ms
+    controller.quorum.election.backoff.max.ms controller.quorum.request.timeout.ms
+    controller.quorum.retry.backoff.ms controller.quorum.fetch.max.bytes controller.quorum.fetch.snapshot.max.bytes
+    broker.heartbeat.interval.ms broker.session.timeout.ms initial.broker.registration.timeout.ms
+    metadata.log.dir metadata.log.segment.bytes internal.metadata.log.segment.bytes
+    internal.metadata.max.batch.size.in.bytes internal.metadata.delete.delay.millis metadata.log.segment.ms
+    metadata.log.max.record.bytes.between.snapshots metadata.log.max.snapshot.interval.ms
+    metadata.max.idle.interval.ms metadata.max.retention.bytes metadata.max.retention.ms
+
+    log.dirs log.dir cordoned.log.dirs log.segment.bytes log.roll.ms log.roll.hours log.roll.jitter.ms
+    log.roll.jitter.hours log.retention.ms log.retention.minutes log.retention.hours log.retention.bytes
+    log.retention.check.interval.ms log.initial.task.delay.ms log.cleanup.policy log.cleaner.enable
+    log.cleaner.threads log.cleaner.io.max.bytes.per.second log.cleaner.dedupe.buffer.size
+    log.cleaner.io.buffer.size log.cleaner.io.buffer.load.factor log.cleaner.backoff.ms
+    log.cleaner.min.cleanable.ratio log.cleaner.delete.retention.ms log.cleaner.min.compaction.lag.ms
+    log.cleaner.max.compaction.lag.ms log.index.size.max.bytes log.index.interval.bytes
+    log.flush.interval.messages log.flush.interval.ms log.flush.scheduler.interval.ms
+    log.flush.offset.checkpoint.interval.ms log.flush.start.offset.checkpoint.interval.ms
+    log.segment.delete.delay.ms log.message.timestamp.type log.message.timestamp.difference.max.ms
+    log.message.timestamp.before.max.ms log.message.timestamp.after.max.ms num.recovery.threads.per.data.dir
+    compression.type compression.gzip.level compression.lz4.level compression.zstd.level
+    producer.id.expiration.ms producer.id.expiration.check.interval.ms
+
+    min.insync.replicas replica.high.watermark.checkpoint.interval.ms
+"""
+
+
+_AT_START = """
+    config.providers listeners advertised.listeners listener.security.protocol.map
+"""
+
+SERVED = frozenset(_SERVED.split())
+AT_START = frozenset(_AT_START.split())

@@ -1,0 +1,136 @@
+"""CreateAcls and DeleteAcls: entries by value, and entries that match a filter."""
+
+from typing import TYPE_CHECKING
+
+from odradek.controller.acls import Acl
+from odradek.protocol.declare import Message, Uuid
+from odradek.protocol.errors import InvalidRequest, KafkaError, SecurityDisabled, UnknownServerError
+from odradek.protocol.messages.k30_create_acls import (
+    AclCreation,
+    AclCreationResult,
+    CreateAclsRequest,
+    CreateAclsResponse,
+)
+from odradek.protocol.messages.k31_delete_acls import (
+    DeleteAclsFilter,
+    DeleteAclsFilterResult,
+    DeleteAclsMatchingAcl,
+    DeleteAclsRequest,
+    DeleteAclsResponse,
+)
+from odradek.protocol.messages.metadata_cluster import AccessControlEntryRecord, RemoveAccessControlEntryRecord
+from odradek.replicated.decision import Decision
+
+if TYPE_CHECKING:
+    from odradek.controller.core import ControllerCore
+
+UNKNOWN, ANY, MATCH, LITERAL, PREFIXED = range(5)
+CLUSTER, CLUSTER_NAME = 4, "kafka-cluster"
+WILDCARD = "*"
+RESOURCE_TYPE_MAX, OPERATION_MAX, PERMISSION_MAX = 7, 15, 3
+
+
+def create_acls(core: "ControllerCore", request: CreateAclsRequest) -> Decision[CreateAclsResponse]:
+    _check_enabled(core)
+    records: list[Message] = []
+    results = []
+    new: set[Acl] = set()
+    for creation in request.creations:
+        try:
+            acl = _checked(core, creation)
+        except KafkaError as error:
+            message = None if isinstance(error, UnknownServerError) else error.message
+            results.append(AclCreationResult(error_code=error.code, error_message=message))
+            continue
+        results.append(AclCreationResult())
+        if not core.acls.has(acl) and acl not in new:
+            new.add(acl)
+            records.append(AccessControlEntryRecord(id=Uuid(core.new_id()), **acl._asdict()))
+    return Decision(core.versioned(records), CreateAclsResponse(results=results))
+
+
+def delete_acls(core: "ControllerCore", request: DeleteAclsRequest) -> Decision[DeleteAclsResponse]:
+    _check_enabled(core)
+    removed: dict[bytes, RemoveAccessControlEntryRecord] = {}
+    results = []
+    for wanted in request.filters:
+        matching = []
+        for acl_id, acl in core.acls.by_id.items():
+            if _matches(wanted, acl):
+                removed[acl_id] = RemoveAccessControlEntryRecord(id=Uuid(acl_id))
+                matching.append(DeleteAclsMatchingAcl(error_message=None, **acl._asdict()))
+        results.append(DeleteAclsFilterResult(error_message=None, matching_acls=matching))
+    return Decision(core.versioned(list(removed.values())), DeleteAclsResponse(filter_results=results))
+
+
+def is_readable(creation: AclCreation) -> bool:
+    """Whether every code is one that exists: Kafka does not even read a request with another one."""
+    return (
+        UNKNOWN < creation.resource_type <= RESOURCE_TYPE_MAX
+        and UNKNOWN < creation.resource_pattern_type <= PREFIXED
+        and UNKNOWN < creation.operation <= OPERATION_MAX
+        and UNKNOWN < creation.permission_type <= PERMISSION_MAX
+    )
+
+
+def is_readable_filter(wanted: DeleteAclsFilter) -> bool:
+    return (
+        UNKNOWN < wanted.resource_type_filter <= RESOURCE_TYPE_MAX
+        and UNKNOWN < wanted.pattern_type_filter <= PREFIXED
+        and UNKNOWN < wanted.operation <= OPERATION_MAX
+        and UNKNOWN < wanted.permission_type <= PERMISSION_MAX
+    )
+
+
+def _check_enabled(core: "ControllerCore") -> None:
+    if not core.configs.layers.config.get("authorizer.class.name"):
+        raise SecurityDisabled("No Authorizer is configured.")
+
+
+def _checked(core: "ControllerCore", creation: AclCreation) -> Acl:
+    if creation.resource_type == CLUSTER and creation.resource_name != CLUSTER_NAME:
+        raise InvalidRequest(f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
+    if not creation.resource_name:
+        raise InvalidRequest("Invalid empty resource name")
+    if ANY in (creation.resource_type, creation.operation, creation.permission_type):
+        raise UnknownServerError()  # so does Kafka: an entry, unlike a filter, names one thing
+    if creation.resource_pattern_type not in (LITERAL, PREFIXED):
+        raise UnknownServerError()
+    if core.release.name != "3.3" and ":" not in creation.principal:
+        raise InvalidRequest(
+            f"Could not parse principal from `{creation.principal}` (no colon is present separating the principal type"
+            " from the principal name)"
+        )
+    return Acl(
+        creation.resource_type,
+        creation.resource_name,
+        creation.resource_pattern_type,
+        creation.principal,
+        creation.host,
+        creation.operation,
+        creation.permission_type,
+    )
+
+
+def _matches(wanted: DeleteAclsFilter, acl: Acl) -> bool:
+    return (
+        wanted.resource_type_filter in (ANY, acl.resource_type)
+        and wanted.operation in (ANY, acl.operation)
+        and wanted.permission_type in (ANY, acl.permission_type)
+        and wanted.principal_filter in (None, acl.principal)
+        and wanted.host_filter in (None, acl.host)
+        and _matches_name(wanted.pattern_type_filter, wanted.resource_name_filter, acl)
+    )
+
+
+def _matches_name(pattern_type: int, name: str | None, acl: Acl) -> bool:
+    """MATCH finds every entry that would apply to a resource of this name."""
+    if pattern_type not in (ANY, MATCH, acl.pattern_type):
+        return False
+    if name is None:
+        return True
+    if pattern_type != MATCH:
+        return name == acl.resource_name
+    if acl.pattern_type == PREFIXED:
+        return name.startswith(acl.resource_name)
+    return acl.resource_name in (name, WILDCARD)

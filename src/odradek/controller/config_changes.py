@@ -1,0 +1,156 @@
+"""AlterConfigs and IncrementalAlterConfigs: resource by resource, each as a whole or not at all."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from odradek.config import broker, client_metrics, group, topic
+from odradek.config.definition import Definition, Table
+from odradek.config.errors import ConfigError
+from odradek.config.types import LIST, text_of
+from odradek.controller.config_checks import check_broker_configs, check_configs, check_resource
+from odradek.controller.configs import BROKER, CLIENT_METRICS, CLUSTER_DEFAULT, GROUP, TOPIC
+from odradek.protocol.declare import Message
+from odradek.protocol.errors import InvalidConfig, InvalidRequest, KafkaError, UnknownServerError
+from odradek.protocol.messages.metadata_topics import ClearElrRecord, ConfigRecord
+
+if TYPE_CHECKING:
+    from odradek.controller.core import ControllerCore
+
+SET, DELETE, APPEND, SUBTRACT = range(4)
+_OPERATIONS = {APPEND: "APPEND", SUBTRACT: "SUBTRACT"}
+VALUE_CHARS_MAX = 32767
+MIN_INSYNC_REPLICAS = "min.insync.replicas"
+
+_TABLES: dict[int, Table] = {TOPIC: topic.TABLE, BROKER: broker.TABLE, CLIENT_METRICS: client_metrics.TABLE,
+                             GROUP: group.TABLE}  # fmt: skip
+
+Wanted = Callable[["ControllerCore", Any, Mapping[str, str]], dict[str, str]]
+Outcome = tuple[Any, KafkaError | None]  # a resource of the request, and why it was refused
+
+
+def incremental(core: "ControllerCore", resources: Sequence[Any]) -> tuple[list[Message], list[Outcome]]:
+    """Single configs are set, deleted, or extended and cut as lists; the others stay."""
+    return _each(core, resources, _incremented)
+
+
+def replace_all(core: "ControllerCore", resources: Sequence[Any]) -> tuple[list[Message], list[Outcome]]:
+    """What is not named goes back to its default."""
+    return _each(core, resources, _replaced)
+
+
+def _each(core: "ControllerCore", resources: Sequence[Any], wanted: Wanted) -> tuple[list[Message], list[Outcome]]:
+    records: list[Message] = []
+    outcomes: list[Outcome] = []
+    named = Counter((item.resource_type, item.resource_name) for item in resources)
+    for item in resources:
+        try:
+            if named[item.resource_type, item.resource_name] > 1:
+                raise InvalidRequest("Each resource must appear at most once.")
+            records += _changed(core, item, wanted)
+        except KafkaError as error:
+            outcomes.append((item, error))
+        else:
+            outcomes.append((item, None))
+    return records, outcomes
+
+
+def _changed(core: "ControllerCore", item: Any, wanted: Wanted) -> list[Message]:
+    names = [config.name for config in item.configs]
+    if len(set(names)) != len(names):
+        raise InvalidRequest("Error due to duplicate config keys")
+    for config in item.configs:
+        if config.value is None and getattr(config, "config_operation", SET) != DELETE:
+            raise InvalidRequest(f"Null value not supported for : {config.name}")
+    check_resource(core, item.resource_type, item.resource_name)
+    before = core.configs.of(item.resource_type, item.resource_name)
+    after = wanted(core, item, before)
+    if item.resource_type == BROKER:
+        check_broker_configs(core, item.resource_name, names, after)
+    else:
+        check_configs(core, item.resource_type, item.resource_name, after)
+    return _records(core, item, before, after)
+
+
+def _replaced(core: "ControllerCore", item: Any, before: Mapping[str, str]) -> dict[str, str]:
+    return {config.name: config.value for config in item.configs}
+
+
+def _incremented(core: "ControllerCore", item: Any, before: Mapping[str, str]) -> dict[str, str]:
+    after = dict(before)
+    for config in item.configs:
+        if config.config_operation == SET:
+            after[config.name] = config.value
+        elif config.config_operation == DELETE:
+            after.pop(config.name, None)
+        elif config.config_operation in _OPERATIONS:
+            after[config.name] = _edited_list(core, item.resource_type, config, after)
+        else:
+            raise UnknownServerError()  # so does Kafka
+    return after
+
+
+def _edited_list(core: "ControllerCore", resource_type: int, config: Any, values: Mapping[str, str]) -> str:
+    row = _TABLES[resource_type].find(config.name, core.release.name)
+    if row is None or row.type is not LIST:
+        verb, name = _OPERATIONS[config.config_operation], config.name
+        raise InvalidConfig(f"Can't {verb} to key {name} because its type is not LIST.")
+    items = _items(values[config.name] if config.name in values else _inherited(core, resource_type, row))
+    named = _items(config.value)
+    if config.config_operation == APPEND:
+        items += [name for name in named if name not in items]
+    else:
+        items = [name for name in items if name not in named]
+    return ",".join(items)
+
+
+def _inherited(core: "ControllerCore", resource_type: int, row: Definition) -> str:
+    config = core.configs.layers.config
+    if resource_type == BROKER:
+        return text_of(config.get(row.name)) or ""
+    for synonym in row.synonyms:
+        if config.get(synonym.name) is not None:
+            return text_of(config[synonym.name]) or ""
+    return text_of(row.default) or ""
+
+
+def _items(text: str) -> list[str]:
+    try:
+        return [str(item) for item in LIST.parse("", text) or ()]  # type: ignore[attr-defined]
+    except ConfigError:
+        return []
+
+
+def _records(core: "ControllerCore", item: Any, before: Mapping[str, str], after: Mapping[str, str]) -> list[Message]:
+    """A value that is set again is written for brokers only: that is how they are told to read a keystore anew."""
+    records: list[Message] = []
+    set_again = {config.name for config in item.configs} if item.resource_type == BROKER else set()
+    for name, value in after.items():
+        if len(value) > VALUE_CHARS_MAX:
+            raise InvalidConfig(
+                "The configuration value cannot be added because it exceeds the maximum value size of"
+                f" {VALUE_CHARS_MAX} bytes."
+            )
+        if before.get(name) != value or name in set_again:
+            records.append(_record(item, name, value))
+    records += [_record(item, name, None) for name in before if name not in after]
+    if any(isinstance(record, ConfigRecord) and record.name == MIN_INSYNC_REPLICAS for record in records):
+        records += _forget_eligible(core, item, after)
+    return records
+
+
+def _record(item: Any, name: str, value: str | None) -> ConfigRecord:
+    return ConfigRecord(resource_type=item.resource_type, resource_name=item.resource_name, name=name, value=value)
+
+
+def _forget_eligible(core: "ControllerCore", item: Any, after: Mapping[str, str]) -> list[Message]:
+    """Eligible leader replicas were counted against the old minimum (KIP-966)."""
+    if not core.features.has_eligible_leader_replicas or item.resource_type not in (TOPIC, BROKER):
+        return []
+    if item.resource_type == TOPIC:
+        return [ClearElrRecord(topic_name=item.resource_name)]
+    if item.resource_name != CLUSTER_DEFAULT:
+        raise InvalidConfig("Broker-level min.insync.replicas cannot be altered while ELR is enabled.")
+    if MIN_INSYNC_REPLICAS not in after:
+        raise InvalidConfig("Cluster-level min.insync.replicas cannot be removed while ELR is enabled.")
+    return [ClearElrRecord()]

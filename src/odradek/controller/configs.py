@@ -1,0 +1,98 @@
+"""The configs that were set at run time, by resource; and what the broker's own amount to on this node."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from odradek.config.errors import ConfigError
+from odradek.config.sources import BrokerLayers, describe_topic
+from odradek.protocol.messages.metadata_topics import ConfigRecord
+
+if TYPE_CHECKING:
+    from odradek.protocol.messages.k19_create_topics import CreatableTopicConfigs
+
+TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
+CLUSTER_DEFAULT = ""  # the broker resource that stands for all brokers
+
+Resource = tuple[int, str]
+
+_DESCRIPTIONS_MAX = 256
+_NOTHING: Mapping[str, str] = {}
+
+
+class Configs:
+    __slots__ = ("_descriptions", "_layers", "_node_id", "_release", "_static", "by_resource")
+
+    def __init__(self, static: Mapping[str, object], release: str, node_id: int) -> None:
+        self._static = static
+        self._release = release
+        self._node_id = str(node_id)
+        self._layers: BrokerLayers | None = None
+        self._descriptions: dict[tuple[tuple[str, str], ...], list[CreatableTopicConfigs]] = {}
+        self.by_resource: dict[Resource, dict[str, str]] = {}
+
+    def of(self, resource_type: int, name: str) -> Mapping[str, str]:
+        return self.by_resource.get((resource_type, name), _NOTHING)
+
+    @property
+    def layers(self) -> BrokerLayers:
+        """This node's broker configs: file, all brokers, this broker."""
+        if self._layers is None:
+            self._layers = self.layers_with(self.of(BROKER, CLUSTER_DEFAULT), self.of(BROKER, self._node_id))
+        return self._layers
+
+    def layers_with(self, cluster_default: Mapping[str, str], own: Mapping[str, str]) -> BrokerLayers:
+        """As they would be with these values; ConfigError if they do not go together."""
+        try:
+            return BrokerLayers(self._static, cluster_default, own, self._release)
+        except ConfigError:
+            if cluster_default is self.of(BROKER, CLUSTER_DEFAULT) and own is self.of(BROKER, self._node_id):
+                # what the log holds is not ours to refuse: another release may have written it
+                return BrokerLayers(self._static, release=self._release)
+            raise
+
+    def described_topic(self, overrides: Mapping[str, str]) -> "list[CreatableTopicConfigs]":
+        """Every config of a new topic, by name. Made once for topics that are alike."""
+        key = tuple(sorted(overrides.items()))
+        found = self._descriptions.get(key)
+        if found is None:
+            if len(self._descriptions) >= _DESCRIPTIONS_MAX:
+                self._descriptions.clear()
+            found = self._descriptions[key] = self._describe(overrides)
+        return found
+
+    def _describe(self, overrides: Mapping[str, str]) -> "list[CreatableTopicConfigs]":
+        from odradek.protocol.messages.k19_create_topics import CreatableTopicConfigs
+
+        described = sorted(describe_topic(self.layers, overrides), key=lambda item: item.name)
+        return [
+            CreatableTopicConfigs(
+                name=item.name,
+                value=item.text,
+                read_only=item.is_read_only,
+                config_source=item.source.code,
+                is_sensitive=item.is_sensitive,
+            )
+            for item in described
+            if item.definition is None or not item.definition.internal or self._release == "3.3"
+        ]
+
+    # Records
+
+    def replay(self, record: ConfigRecord) -> None:
+        resource = (record.resource_type, record.resource_name)
+        values = self.by_resource.setdefault(resource, {})
+        if record.value is None:
+            values.pop(record.name, None)
+        else:
+            values[record.name] = record.value
+        if not values:
+            del self.by_resource[resource]
+        if record.resource_type == BROKER:
+            self._layers = None
+            self._descriptions.clear()
+
+    def forget_topic(self, name: str) -> None:
+        self.by_resource.pop((TOPIC, name), None)
+
+    def validate(self) -> None:
+        assert all(self.by_resource.values()), "a resource without configs has an entry"

@@ -1,0 +1,123 @@
+"""Finalized features: which levels the cluster speaks, and who may change them (KIP-584, KIP-778).
+
+A level can be raised to what every registered broker and controller supports. It is lowered only when the caller says
+so; metadata.version only as far as no level between wrote metadata that the lower one cannot read.
+"""
+
+from typing import TYPE_CHECKING
+
+from odradek.metadata import versions
+from odradek.protocol.errors import InvalidUpdateVersion
+from odradek.protocol.messages.metadata_cluster import FeatureLevelRecord
+from odradek.protocol.releases import Release
+
+if TYPE_CHECKING:
+    from odradek.controller.cluster import Cluster
+
+UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
+
+# The levels of metadata.version that brought records, or fields of them, which the level before cannot read.
+_CHANGED_METADATA = frozenset({3, 5, 6, 7, 8, 11, 13, 14, 15, 17, 23, 30})
+
+
+class Features:
+    __slots__ = ("_cluster", "_node_id", "_release", "_supported", "finalized")
+
+    def __init__(self, release: Release, node_id: int, cluster: "Cluster") -> None:
+        self._release = release
+        self._node_id = node_id
+        self._cluster = cluster
+        self._supported = release.supported_features(api_version=4)
+        self.finalized: dict[str, int] = {}
+
+    @property
+    def metadata_version(self) -> int:
+        return self.finalized.get(versions.METADATA_VERSION, versions.LOWEST)
+
+    @property
+    def has_eligible_leader_replicas(self) -> bool:
+        return self.finalized.get(versions.ELIGIBLE_LEADER_REPLICAS_VERSION, 0) > 0
+
+    def replay(self, record: FeatureLevelRecord) -> None:
+        if record.feature_level == 0:
+            self.finalized.pop(record.name, None)
+        else:
+            self.finalized[record.name] = record.feature_level
+
+    def updated(self, name: str, level: int, upgrade_type: int, kraft_version: int) -> FeatureLevelRecord | None:
+        """The record of one update; None if the level is the current one. InvalidUpdateVersion if it may not be."""
+        current = kraft_version if name == versions.KRAFT_VERSION else self.finalized.get(name, 0)
+        self._check_type(name, level, upgrade_type)
+        self._check_supported(name, level)
+        if level < current:
+            self._check_downgrade(name, level, current, upgrade_type)
+        if level == current or name == versions.KRAFT_VERSION:
+            return None  # kraft.version is the quorum's own business: its log holds it in control records
+        return FeatureLevelRecord(name=name, feature_level=level)
+
+    def reason_not_to_register(self, features: dict[str, tuple[int, int]]) -> str | None:
+        """Why a node with these features cannot be part of the cluster, or None."""
+        for name, level in self.finalized.items():
+            low, high = features.get(name, (0, 0))
+            if not low <= level <= high:
+                return (
+                    f"the broker does not support finalized version {level} of feature {name}."
+                    f" The broker wants a version between {low} and {high}, inclusive."
+                )
+        return None
+
+    def _check_type(self, name: str, level: int, upgrade_type: int) -> None:
+        if name not in self._supported:
+            reason = f"Feature {name} not found." if level == 0 else self._not_local()
+            raise _invalid(name, level, reason)
+        if upgrade_type not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):
+            raise _invalid(name, level, "The controller does not support the given upgrade type.")
+        if level < 0:
+            raise _invalid(name, level, "A feature version cannot be less than 0.")
+
+    def _not_local(self) -> str:
+        return f"Local controller {self._node_id} does not support this feature."
+
+    def _check_supported(self, name: str, level: int) -> None:
+        low, high = self._supported[name]
+        if not low <= level <= high:
+            local = f"Local controller {self._node_id}"
+            raise _invalid(name, level, f"{local} only supports versions {low}-{high}")
+        for broker in self._cluster.brokers.values():
+            self._check_node(name, level, f"Broker {broker.id}", broker.features)
+        for controller in self._cluster.controllers.values():
+            if controller.id != self._node_id:
+                self._check_node(name, level, f"Controller {controller.id}", controller.features)
+
+    def _check_node(self, name: str, level: int, who: str, features: dict[str, tuple[int, int]]) -> None:
+        if level == 0 or name == versions.KRAFT_VERSION:
+            return
+        if name not in features:
+            raise _invalid(name, level, f"{who} does not support this feature.")
+        low, high = features[name]
+        if not low <= level <= high:
+            raise _invalid(name, level, f"{who} only supports versions {low}-{high}")
+
+    def _check_downgrade(self, name: str, level: int, current: int, upgrade_type: int) -> None:
+        if upgrade_type == UPGRADE:
+            raise _invalid(
+                name,
+                level,
+                "Can't downgrade the version of this feature without setting the upgrade type to either safe or"
+                " unsafe downgrade.",
+            )
+        if name != versions.METADATA_VERSION:
+            return
+        lead = f"Unsupported metadata.version downgrade from {current} to {level}."
+        if self._release.name == "3.3":
+            lead = f"Invalid metadata.version {level}."
+        if any(level < changed <= current for changed in _CHANGED_METADATA):
+            if upgrade_type == SAFE_DOWNGRADE:
+                why = "Refusing to perform the requested downgrade because it might delete metadata information."
+            else:
+                why = "Unsafe metadata downgrade is not supported in this version."
+            raise InvalidUpdateVersion(f"{lead} {why}")
+
+
+def _invalid(name: str, level: int, reason: str) -> InvalidUpdateVersion:
+    return InvalidUpdateVersion(f"Invalid update version {level} for feature {name}. {reason}")

@@ -1,0 +1,125 @@
+"""AlterClientQuotas: sets and removes the quotas of entities, each entity as a whole."""
+
+import ipaddress
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from odradek.config import quotas
+from odradek.config.definition import Table
+from odradek.config.types import DOUBLE
+from odradek.controller.quotas import Entity, entity_of
+from odradek.protocol.declare import Message
+from odradek.protocol.errors import NONE, InvalidRequest, KafkaError
+from odradek.protocol.messages import k49_alter_client_quotas as k49
+from odradek.protocol.messages.metadata_cluster import ClientQuotaRecord, EntityData
+from odradek.replicated.decision import Decision
+
+if TYPE_CHECKING:
+    from odradek.controller.core import ControllerCore
+
+USER, CLIENT_ID, IP = "user", "client-id", "ip"
+TYPES = (USER, CLIENT_ID, IP)
+_HOST_NAME = r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*\Z"
+
+
+def alter_client_quotas(
+    core: "ControllerCore", request: k49.AlterClientQuotasRequest
+) -> Decision[k49.AlterClientQuotasResponse]:
+    records: list[Message] = []
+    results: dict[Entity, k49.AlterClientQuotasResponseEntryData] = {}
+    for entry in request.entries:
+        entity = entity_of([(item.entity_type, item.entity_name) for item in entry.entity])
+        error: KafkaError | None = None
+        if entity in results or len({op.key for op in entry.ops}) < len(entry.ops):
+            error = InvalidRequest(f"Ignoring duplicate entity {_shown(entity)}")
+        else:
+            try:
+                records += _altered(core, entity, entry.ops)
+            except KafkaError as refusal:
+                error = refusal
+        results[entity] = _result(entry.entity, error)
+    response = k49.AlterClientQuotasResponse(entries=list(results.values()))
+    return Decision(core.versioned(() if request.validate_only else records), response)
+
+
+def _altered(core: "ControllerCore", entity: Entity, ops: Sequence[k49.OpData]) -> list[ClientQuotaRecord]:
+    table = _table_of(entity)
+    current = core.quotas.by_entity.get(entity, {})
+    records = []
+    for op in ops:
+        if op.remove:
+            if op.key not in table.rows:
+                raise InvalidRequest(f"Invalid configuration key {op.key}")
+            if op.key in current:
+                records.append(_record(entity, op.key, remove=True))
+            continue
+        _check_value(core, table, op)
+        if current.get(op.key) != op.value:
+            records.append(_record(entity, op.key, value=op.value))
+    return records
+
+
+def _table_of(entity: Entity) -> Table:
+    """The quotas that an entity may have; InvalidRequest for what is no entity."""
+    if not entity:
+        raise InvalidRequest("Invalid empty client quota entity")
+    for kind, name in entity:
+        if kind not in TYPES:
+            raise InvalidRequest(f"Unhandled client quota entity type: {kind}")
+        if name == "":
+            raise InvalidRequest(f"Empty {kind} not supported")
+    kinds = dict(entity)
+    if IP not in kinds:
+        return quotas.CLIENT
+    if len(kinds) > 1:
+        raise InvalidRequest("Invalid quota entity combination, IP entity shouldnot be combined with User or ClientId")
+    address = kinds[IP]
+    if address is not None and not _is_host(address):
+        raise InvalidRequest(f"{address} is not a valid IP or resolvable host.")
+    return quotas.IP
+
+
+def _is_host(text: str) -> bool:
+    """An address, or what could be the name of a host: a name is not resolved here, which would take a while."""
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return len(text) <= 253 and re.match(_HOST_NAME, text) is not None
+    return True
+
+
+def _check_value(core: "ControllerCore", table: Table, op: k49.OpData) -> None:
+    row = table.rows.get(op.key)
+    if row is None:
+        raise InvalidRequest(f"Invalid configuration key {op.key}")
+    is_3_3 = core.release.name == "3.3"
+    if op.value <= 0 and not is_3_3:
+        raise InvalidRequest(f"Quota {op.key} must be greater than 0")
+    if row.type is not DOUBLE and not abs(op.value - round(op.value) if abs(op.value) < 2**63 else 0) < 1e-6:
+        text = f"Configuration {op.key} must be a Long value" if is_3_3 else f"{op.key} cannot be a fractional value."
+        raise InvalidRequest(text)
+
+
+def _record(entity: Entity, key: str, *, value: float = 0.0, remove: bool = False) -> ClientQuotaRecord:
+    return ClientQuotaRecord(
+        entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
+        key=key,
+        value=value,
+        remove=remove,
+    )
+
+
+def _shown(entity: Entity) -> str:
+    return f"ClientQuotaEntity(entries={{{', '.join(f'{kind}={name}' for kind, name in entity)}}})"
+
+
+def _result(entity: Sequence[k49.EntityData], error: KafkaError | None) -> k49.AlterClientQuotasResponseEntryData:
+    named = {item.entity_type: item.entity_name for item in entity}
+    return k49.AlterClientQuotasResponseEntryData(
+        error_code=NONE if error is None else error.code,
+        error_message=None if error is None else error.message,
+        entity=[
+            k49.AlterClientQuotasResponseEntityData(entity_type=kind, entity_name=name) for kind, name in named.items()
+        ],
+    )

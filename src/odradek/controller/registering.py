@@ -1,0 +1,166 @@
+"""Brokers and controllers register; admins unregister what is gone.
+
+A broker epoch is the offset of its registration: it only grows. A new incarnation of a broker counts as fenced before
+it counts as there: its partitions get other leaders, or none, in the same batch. So their leader epoch grows with every
+incarnation, also when it comes back before anybody has missed it, and clients can see that a tail was lost.
+
+Two live processes under one id would be a disaster, so a registration is refused while the session of another
+incarnation lives. The exception is a process that holds the lock of its own log dirs: no other one can be alive.
+"""
+
+from typing import TYPE_CHECKING
+
+from odradek.controller import elections
+from odradek.controller.directory_ids import is_reserved
+from odradek.controller.registration import BrokerRegistration
+from odradek.metadata import versions
+from odradek.protocol.declare import Message
+from odradek.protocol.errors import (
+    BrokerIdNotRegistered,
+    DuplicateBrokerRegistration,
+    InconsistentClusterId,
+    InvalidRegistration,
+    UnsupportedVersion,
+)
+from odradek.protocol.messages.k62_broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
+from odradek.protocol.messages.k64_unregister_broker import UnregisterBrokerResponse
+from odradek.protocol.messages.k70_controller_registration import (
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
+)
+from odradek.protocol.messages.metadata_brokers import (
+    BrokerEndpoint,
+    BrokerFeature,
+    ControllerEndpoint,
+    ControllerFeature,
+    RegisterBrokerRecord,
+    RegisterControllerRecord,
+    UnregisterBrokerRecord,
+)
+from odradek.replicated.decision import Decision
+
+if TYPE_CHECKING:
+    from odradek.controller.core import ControllerCore
+
+
+def register_broker(
+    core: "ControllerCore",
+    now_ms: int,
+    request: BrokerRegistrationRequest,
+    next_offset: int,
+    *,
+    is_own_lock_held: bool = False,
+) -> Decision[BrokerRegistrationResponse]:
+    before = core.cluster.brokers.get(request.broker_id)
+    _check_cluster(core, request)
+    is_same = before is not None and before.incarnation_id == request.incarnation_id
+    if before is not None and not is_same and not is_own_lock_held and core.sessions.is_alive(before.id, now_ms):
+        raise DuplicateBrokerRegistration("Another broker is registered with that broker id.")
+    _check_features(core, request)
+    _check_directories(core, request)
+    records: list[Message] = []
+    if before is not None and not is_same:
+        records += elections.broker_left(core, before.id)
+    record = _record(core, request, next_offset + len(records), before if is_same else None)
+    records.append(record)  # last: if the batch is cut, what it leads is given up before it counts as there
+    core.sessions.begin(request.broker_id, now_ms)
+    response = BrokerRegistrationResponse(broker_epoch=record.broker_epoch)
+    return Decision(core.versioned(records), response, is_atomic=False)
+
+
+def unregister_broker(core: "ControllerCore", broker_id: int) -> Decision[UnregisterBrokerResponse]:
+    broker = core.cluster.brokers.get(broker_id)
+    if broker is None:
+        # a 3.3 has the code alone
+        raise BrokerIdNotRegistered(
+            "" if core.release.name == "3.3" else f"Broker ID {broker_id} is not currently registered"
+        )
+    records: list[Message] = [*elections.broker_left(core, broker_id)]
+    records.append(UnregisterBrokerRecord(broker_id=broker_id, broker_epoch=broker.epoch))
+    core.sessions.end(broker_id)
+    return Decision(core.versioned(records), UnregisterBrokerResponse(), is_atomic=False)
+
+
+def register_controller(
+    core: "ControllerCore", request: ControllerRegistrationRequest
+) -> Decision[ControllerRegistrationResponse]:
+    if core.features.metadata_version < versions.CONTROLLER_REGISTRATIONS:
+        raise UnsupportedVersion("The current MetadataVersion is too old to support controller registrations.")
+    record = RegisterControllerRecord(
+        controller_id=request.controller_id,
+        incarnation_id=request.incarnation_id,
+        zk_migration_ready=request.zk_migration_ready,
+        end_points=[
+            ControllerEndpoint(name=at.name, host=at.host, port=at.port, security_protocol=at.security_protocol)
+            for at in request.listeners
+        ],
+        features=[
+            ControllerFeature(
+                name=item.name,
+                min_supported_version=item.min_supported_version,
+                max_supported_version=item.max_supported_version,
+            )
+            for item in request.features
+        ],
+    )
+    return Decision(core.versioned([record]), ControllerRegistrationResponse())
+
+
+def _check_cluster(core: "ControllerCore", request: BrokerRegistrationRequest) -> None:
+    if request.cluster_id != core.cluster_id:
+        raise InconsistentClusterId(f"Expected cluster ID {core.cluster_id}, but got cluster ID {request.cluster_id}")
+
+
+def _check_features(core: "ControllerCore", request: BrokerRegistrationRequest) -> None:
+    features = {item.name: (item.min_supported_version, item.max_supported_version) for item in request.features}
+    reason = core.features.reason_not_to_register(features)
+    if reason is not None:
+        raise UnsupportedVersion(f"Unable to register because {reason}")
+
+
+def _check_directories(core: "ControllerCore", request: BrokerRegistrationRequest) -> None:
+    if core.features.metadata_version < versions.DIRECTORY_ASSIGNMENT:
+        return
+    if not request.log_dirs:
+        raise InvalidRegistration("No directories specified in request")
+    if any(map(is_reserved, request.log_dirs)):
+        raise InvalidRegistration("Reserved directory ID in request")
+    if len(set(request.log_dirs)) != len(request.log_dirs):
+        raise InvalidRegistration("Duplicate directory ID in request")
+    for directory in request.log_dirs:
+        owner = core.cluster.owners.get(directory)
+        if owner is not None and owner != request.broker_id:
+            raise InvalidRegistration(f"Broker {owner} is already registered with directory {directory.hex()}")
+
+
+def _record(
+    core: "ControllerCore",
+    request: BrokerRegistrationRequest,
+    broker_epoch: int,
+    same: BrokerRegistration | None,
+) -> RegisterBrokerRecord:
+    """A repeated registration of one incarnation keeps its epoch and its state."""
+    record = RegisterBrokerRecord(
+        broker_id=request.broker_id,
+        incarnation_id=request.incarnation_id,
+        broker_epoch=same.epoch if same else broker_epoch,
+        rack=request.rack,
+        fenced=same.is_fenced if same else True,
+        end_points=[
+            BrokerEndpoint(name=at.name, host=at.host, port=at.port, security_protocol=at.security_protocol)
+            for at in request.listeners
+        ],
+        features=[
+            BrokerFeature(
+                name=item.name,
+                min_supported_version=item.min_supported_version,
+                max_supported_version=item.max_supported_version,
+            )
+            for item in request.features
+        ],
+    )
+    if core.features.metadata_version >= versions.CONTROLLED_SHUTDOWN:
+        record.in_controlled_shutdown = same.in_controlled_shutdown if same else False
+    if core.features.metadata_version >= versions.DIRECTORY_ASSIGNMENT:
+        record.log_dirs = list(request.log_dirs)
+    return record

@@ -1,0 +1,95 @@
+"""AlterUserScramCredentials. The client sends the salted password; only keys made of it are kept."""
+
+import hashlib
+import hmac
+from typing import TYPE_CHECKING
+
+from odradek.metadata import versions
+from odradek.protocol.declare import Message
+from odradek.protocol.errors import (
+    NONE,
+    DuplicateResource,
+    KafkaError,
+    ResourceNotFound,
+    UnacceptableCredential,
+    UnknownServerError,
+    UnsupportedSaslMechanism,
+    UnsupportedVersion,
+)
+from odradek.protocol.messages.k51_alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+    AlterUserScramCredentialsResult,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
+from odradek.protocol.messages.metadata_cluster import RemoveUserScramCredentialRecord, UserScramCredentialRecord
+from odradek.replicated.decision import Decision
+
+if TYPE_CHECKING:
+    from odradek.controller.core import ControllerCore
+
+HASHES = {1: "sha256", 2: "sha512"}  # by mechanism: SCRAM-SHA-256, SCRAM-SHA-512
+ITERATIONS = (4096, 16384)
+
+
+def alter_credentials(
+    core: "ControllerCore", request: AlterUserScramCredentialsRequest
+) -> Decision[AlterUserScramCredentialsResponse]:
+    """A user's changes are all made or none: the first refusal counts for the user."""
+    if core.features.metadata_version < versions.SCRAM:
+        raise UnsupportedVersion("The current metadata version does not support SCRAM")
+    by_user: dict[str, list[Message]] = {}
+    errors: dict[str, KafkaError] = {}
+    seen: set[tuple[str, int]] = set()
+    wanted: list[ScramCredentialDeletion | ScramCredentialUpsertion] = [*request.deletions, *request.upsertions]
+    for item in wanted:
+        changes = by_user.setdefault(item.name, [])
+        try:
+            changes.append(_changed(core, item))
+            if (item.name, item.mechanism) in seen:
+                raise DuplicateResource("A user credential cannot be altered twice in the same request")
+            seen.add((item.name, item.mechanism))
+        except KafkaError as error:
+            errors.setdefault(item.name, error)
+    records = [record for user, changes in by_user.items() if user not in errors for record in changes]
+    results = [_result(user, errors.get(user)) for user in by_user]
+    return Decision(core.versioned(records), AlterUserScramCredentialsResponse(results=results))
+
+
+def _changed(core: "ControllerCore", item: ScramCredentialDeletion | ScramCredentialUpsertion) -> Message:
+    if not item.name:
+        raise UnacceptableCredential("Username must not be empty")
+    if item.mechanism not in HASHES:
+        raise UnsupportedSaslMechanism("Unknown SCRAM mechanism")
+    if isinstance(item, ScramCredentialDeletion):
+        if (item.name, item.mechanism) not in core.scram.credentials:
+            raise ResourceNotFound("Attempt to delete a user credential that does not exist")
+        return RemoveUserScramCredentialRecord(name=item.name, mechanism=item.mechanism)
+    if item.iterations < ITERATIONS[0]:
+        raise UnacceptableCredential("Too few iterations")
+    if item.iterations > ITERATIONS[1]:
+        raise UnacceptableCredential("Too many iterations")
+    if not item.salted_password:
+        raise UnknownServerError()  # so does Kafka
+    return _credential_record(item)
+
+
+def _credential_record(item: ScramCredentialUpsertion) -> UserScramCredentialRecord:
+    digest = HASHES[item.mechanism]
+    client_key = hmac.digest(item.salted_password, b"Client Key", digest)
+    return UserScramCredentialRecord(
+        name=item.name,
+        mechanism=item.mechanism,
+        salt=item.salt,
+        stored_key=hashlib.new(digest, client_key).digest(),
+        server_key=hmac.digest(item.salted_password, b"Server Key", digest),
+        iterations=item.iterations,
+    )
+
+
+def _result(user: str, error: KafkaError | None) -> AlterUserScramCredentialsResult:
+    if error is None:
+        return AlterUserScramCredentialsResult(user=user, error_code=NONE, error_message=None)
+    message = None if isinstance(error, UnknownServerError) else error.message
+    return AlterUserScramCredentialsResult(user=user, error_code=error.code, error_message=message)

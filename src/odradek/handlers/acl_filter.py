@@ -1,0 +1,62 @@
+"""Which access control entries a filter means."""
+
+from odradek.metadata.acls import Acl
+
+ANY = 1
+MATCH, LITERAL, PREFIXED = 2, 3, 4  # pattern types; MATCH is for filters alone
+WILDCARD = "*"
+
+
+class AclFilter:
+    """The fields of DescribeAcls and DeleteAcls: ANY and null stand for whatever there is."""
+
+    __slots__ = ("host", "operation", "pattern_type", "permission_type", "principal", "resource_name", "resource_type")
+
+    def __init__(
+        self,
+        resource_type: int,
+        resource_name: str | None,
+        pattern_type: int,
+        principal: str | None,
+        host: str | None,
+        operation: int,
+        permission_type: int,
+    ) -> None:
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.pattern_type = pattern_type
+        self.principal = principal
+        self.host = host
+        self.operation = operation
+        self.permission_type = permission_type
+
+    @property
+    def is_known(self) -> bool:
+        """Whether every number stands for something; 0 is what a newer client's number reads as."""
+        return (
+            1 <= self.resource_type <= 7
+            and 1 <= self.pattern_type <= 4
+            and 1 <= self.operation <= 15
+            and 1 <= self.permission_type <= 3
+        )
+
+    def matches(self, acl: Acl) -> bool:
+        return (
+            self.resource_type in (ANY, acl.resource_type)
+            and self._matches_name(acl)
+            and self.principal in (None, acl.principal)
+            and self.host in (None, acl.host)
+            and self.operation in (ANY, acl.operation)
+            and self.permission_type in (ANY, acl.permission_type)
+        )
+
+    def _matches_name(self, acl: Acl) -> bool:
+        if self.pattern_type in (LITERAL, PREFIXED) and self.pattern_type != acl.pattern_type:
+            return False
+        if self.resource_name is None or self.resource_name == acl.resource_name:
+            return True
+        if self.pattern_type != MATCH:
+            return False
+        if acl.pattern_type == PREFIXED:
+            return self.resource_name.startswith(acl.resource_name)
+        return acl.resource_name == WILDCARD

@@ -1,0 +1,106 @@
+"""One request on its way: who sent it, from where, in which version, and what it may do."""
+
+from typing import TYPE_CHECKING, Any
+
+from odradek.handlers.authorization import REFUSALS
+
+if TYPE_CHECKING:
+    from odradek.handlers.services import Services
+    from odradek.reactor.ports import Clock
+
+
+class LocalConnection:
+    """Stands for the connection of a request that never was on a wire: a forwarded one, or one to ourselves."""
+
+    __slots__ = (
+        "address",
+        "authenticator",
+        "client_software_name",
+        "client_software_version",
+        "id",
+        "is_closed",
+        "is_privileged",
+        "listener",
+        "principal",
+    )
+
+    def __init__(self, principal: Any, listener: str, address: tuple[str, int], *, is_privileged: bool = True) -> None:
+        self.principal = principal
+        self.listener = listener
+        self.address = address
+        self.is_privileged = is_privileged
+        self.id = "local"
+        self.authenticator = None
+        self.is_closed = False
+        self.client_software_name = ""
+        self.client_software_version = ""
+
+
+class Call:
+    """`connection` is a ServerConnection, or a LocalConnection."""
+
+    __slots__ = ("client_id", "connection", "correlation_id", "key", "services", "version")
+
+    def __init__(
+        self,
+        services: "Services",
+        connection: Any,
+        key: int,
+        version: int,
+        correlation_id: int,
+        client_id: str | None,
+    ) -> None:
+        self.services = services
+        self.connection = connection
+        self.key = key
+        self.version = version
+        self.correlation_id = correlation_id
+        self.client_id = client_id
+
+    @property
+    def principal(self) -> Any:
+        return self.connection.principal
+
+    @property
+    def listener(self) -> str:
+        return self.connection.listener  # type: ignore[no-any-return]
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return self.connection.address  # type: ignore[no-any-return]
+
+    @property
+    def clock(self) -> "Clock":
+        return self.services.clock
+
+    @property
+    def throttle_ms(self) -> int:
+        """How long the client shall wait before it goes on; no quota is enforced yet."""
+        return 0
+
+    def now_ms(self) -> int:
+        """The time of day, for what is written or compared with a record's timestamp."""
+        return self.services.clock.wall_ms()
+
+    def mono_ms(self) -> int:
+        """The time for every wait and timeout."""
+        return self.services.clock.mono_ms()
+
+    def authorize(self, operation: int, resource_type: int, name: str) -> bool:
+        authorizer = self.services.authorizer
+        return authorizer is None or authorizer.authorize(self, operation, resource_type, name)
+
+    def authorize_all(self, operation: int, resource_type: int, names: "list[str]") -> set[str]:
+        """Those of the names on which the caller may do it."""
+        authorizer = self.services.authorizer
+        if authorizer is None:
+            return set(names)
+        return {name for name in names if authorizer.authorize(self, operation, resource_type, name)}
+
+    def demand(self, operation: int, resource_type: int, name: str) -> None:
+        """Raises the error of that kind of resource if the caller may not."""
+        if not self.authorize(operation, resource_type, name):
+            raise REFUSALS[resource_type]()
+
+    def __repr__(self) -> str:
+        return f"<Call key={self.key} version={self.version} from {self.connection.id} as {self.principal}>"

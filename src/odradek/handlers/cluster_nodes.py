@@ -1,0 +1,28 @@
+"""The brokers as a client of one listener sees them: where that listener of theirs is, and who is alive."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from odradek.handlers.call import Call
+from odradek.metadata.image import BrokerImage, Endpoint
+
+if TYPE_CHECKING:
+    from odradek.metadata.image import MetadataImage
+
+
+def brokers_on(call: Call, *, include_fenced: bool = False) -> Iterator[tuple[BrokerImage, Endpoint]]:
+    """Every broker that has the listener of this connection, with its address there; fenced ones if asked for."""
+    image: MetadataImage = call.services.metadata.image
+    for broker in image.cluster.brokers.values():
+        if broker.fenced and not include_fenced:
+            continue
+        endpoint = broker.endpoint(call.listener)
+        if endpoint is not None:
+            yield broker, endpoint
+
+
+def a_live_broker(call: Call) -> int:
+    """Whom clients send what is meant for the controller: any broker will do, it forwards. -1 if none is alive."""
+    own = call.services.node_id
+    alive = [broker.id for broker, _ in brokers_on(call)]
+    return own if own in alive else next(iter(alive), -1)

@@ -1,0 +1,1 @@
+"""What the active controller answers on its own listener: thin over `controller.QuorumController` and the quorum."""

@@ -1,0 +1,21 @@
+"""Fetch, versions 0-18, of the metadata log by voters and observers of the quorum (KIP-595).
+
+     12  epochs to find where logs diverge; flexible
+     13  topic ids
+     15  replica state in the place of the replica id
+     17  directory id of the replica (KIP-853)
+
+Who may: CLUSTER_ACTION on the cluster. Errors: as the quorum says.
+"""
+
+from typing import Any
+
+from odradek.handlers.authorization import CLUSTER_ACTION, on_cluster
+from odradek.handlers.call import Call
+from odradek.handlers.serves import serves
+from odradek.protocol.messages.k01_fetch import FetchRequest
+
+
+@serves(FetchRequest, versions="0-18", on=("controller",), allow=on_cluster(CLUSTER_ACTION))
+def fetch(call: Call, request: FetchRequest) -> Any:
+    return call.services.raft.handle_fetch(request, call.version)

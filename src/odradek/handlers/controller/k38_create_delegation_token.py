@@ -1,0 +1,26 @@
+"""CreateDelegationToken, versions 0-3: makes a token.
+
+Not served yet: tokens are refused as where no secret key is set (KIP-48).
+
+Who may: whoever the broker let through. Errors: DELEGATION_TOKEN_AUTH_DISABLED.
+"""
+
+from odradek.handlers.call import Call
+from odradek.handlers.serves import serves
+from odradek.protocol.errors import DelegationTokenAuthDisabled
+from odradek.protocol.messages.k38_create_delegation_token import (
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
+)
+
+
+@serves(CreateDelegationTokenRequest, versions="0-3", on=("controller",))
+def create_delegation_token(call: Call, request: CreateDelegationTokenRequest) -> CreateDelegationTokenResponse:
+    return CreateDelegationTokenResponse(
+        error_code=DelegationTokenAuthDisabled.code,
+        principal_type=call.principal.kind,
+        principal_name=call.principal.name,
+        issue_timestamp_ms=-1,
+        expiry_timestamp_ms=-1,
+        max_timestamp_ms=-1,
+    )

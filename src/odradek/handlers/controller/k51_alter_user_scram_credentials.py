@@ -1,0 +1,29 @@
+"""AlterUserScramCredentials, version 0: an admin sets or deletes SCRAM credentials (KIP-554).
+
+Who may: ALTER on the cluster. Errors: NOT_CONTROLLER; UNSUPPORTED_VERSION below metadata.version 11; per user
+UNACCEPTABLE_CREDENTIAL, UNSUPPORTED_SASL_MECHANISM, RESOURCE_NOT_FOUND, DUPLICATE_RESOURCE.
+"""
+
+from odradek.handlers.authorization import ALTER, on_cluster
+from odradek.handlers.call import Call
+from odradek.handlers.controller.active import controller_of
+from odradek.handlers.k51_alter_user_scram_credentials import refuse_alter_user_scram_credentials
+from odradek.handlers.serves import serves
+from odradek.protocol.messages.k51_alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+)
+from odradek.reactor.pending import Pending
+
+
+@serves(
+    AlterUserScramCredentialsRequest,
+    versions="0",
+    on=("controller",),
+    allow=on_cluster(ALTER),
+    refuse=refuse_alter_user_scram_credentials,
+)
+def alter_user_scram_credentials(
+    call: Call, request: AlterUserScramCredentialsRequest
+) -> Pending[AlterUserScramCredentialsResponse]:
+    return controller_of(call).run(lambda core: core.alter_scram_credentials(request))

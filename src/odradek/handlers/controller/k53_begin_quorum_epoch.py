@@ -1,0 +1,18 @@
+"""BeginQuorumEpoch, versions 0-1: the leader of the quorum makes itself known (KIP-595).
+
+     1  directory ids and the endpoints of the leader (KIP-853)
+
+Who may: CLUSTER_ACTION on the cluster. Errors: as the quorum says.
+"""
+
+from typing import Any
+
+from odradek.handlers.authorization import CLUSTER_ACTION, on_cluster
+from odradek.handlers.call import Call
+from odradek.handlers.serves import serves
+from odradek.protocol.messages.k53_begin_quorum_epoch import BeginQuorumEpochRequest
+
+
+@serves(BeginQuorumEpochRequest, versions="0-1", on=("controller",), allow=on_cluster(CLUSTER_ACTION))
+def begin_quorum_epoch(call: Call, request: BeginQuorumEpochRequest) -> Any:
+    return call.services.raft.handle_begin_quorum_epoch(request, call.version)

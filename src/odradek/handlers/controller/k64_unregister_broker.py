@@ -1,0 +1,16 @@
+"""UnregisterBroker, version 0: an admin removes a broker that is gone (KIP-631).
+
+Who may: ALTER on the cluster. Errors: NOT_CONTROLLER; BROKER_ID_NOT_REGISTERED.
+"""
+
+from odradek.handlers.authorization import ALTER, on_cluster
+from odradek.handlers.call import Call
+from odradek.handlers.controller.active import controller_of
+from odradek.handlers.serves import serves
+from odradek.protocol.messages.k64_unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
+from odradek.reactor.pending import Pending
+
+
+@serves(UnregisterBrokerRequest, versions="0", on=("controller",), allow=on_cluster(ALTER))
+def unregister_broker(call: Call, request: UnregisterBrokerRequest) -> Pending[UnregisterBrokerResponse]:
+    return controller_of(call).run(lambda core: core.unregister_broker(request.broker_id))

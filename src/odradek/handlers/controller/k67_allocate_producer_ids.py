@@ -1,0 +1,16 @@
+"""AllocateProducerIds, version 0: a broker gets a block of a thousand producer ids (KIP-730).
+
+Who may: CLUSTER_ACTION on the cluster. Errors: NOT_CONTROLLER; STALE_BROKER_EPOCH.
+"""
+
+from odradek.handlers.authorization import CLUSTER_ACTION, on_cluster
+from odradek.handlers.call import Call
+from odradek.handlers.controller.active import controller_of
+from odradek.handlers.serves import serves
+from odradek.protocol.messages.k67_allocate_producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+from odradek.reactor.pending import Pending
+
+
+@serves(AllocateProducerIdsRequest, versions="0", on=("controller",), allow=on_cluster(CLUSTER_ACTION))
+def allocate_producer_ids(call: Call, request: AllocateProducerIdsRequest) -> Pending[AllocateProducerIdsResponse]:
+    return controller_of(call).run(lambda core: core.allocate_producer_ids(request))

@@ -1,0 +1,21 @@
+"""ControllerRegistration, version 0: a controller tells its listeners and features (KIP-919).
+
+Who may: CLUSTER_ACTION on the cluster. Errors: NOT_CONTROLLER; UNSUPPORTED_VERSION below metadata.version 15.
+"""
+
+from odradek.handlers.authorization import CLUSTER_ACTION, on_cluster
+from odradek.handlers.call import Call
+from odradek.handlers.controller.active import controller_of
+from odradek.handlers.serves import serves
+from odradek.protocol.messages.k70_controller_registration import (
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
+)
+from odradek.reactor.pending import Pending
+
+
+@serves(ControllerRegistrationRequest, versions="0", on=("controller",), allow=on_cluster(CLUSTER_ACTION))
+def controller_registration(
+    call: Call, request: ControllerRegistrationRequest
+) -> Pending[ControllerRegistrationResponse]:
+    return controller_of(call).run(lambda core: core.register_controller(request))

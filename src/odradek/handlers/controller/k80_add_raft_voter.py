@@ -1,0 +1,22 @@
+"""AddRaftVoter, versions 0-1: adds a controller to the voters of the quorum (KIP-853).
+
+     1  request: whether to answer only when the new set is committed (KIP-1186)
+
+Who may: ALTER on the cluster. Errors: NOT_CONTROLLER; INCONSISTENT_CLUSTER_ID; UNSUPPORTED_VERSION in a quorum of
+kraft.version 0; DUPLICATE_VOTER; REQUEST_TIMED_OUT, for a second voter cannot be reached yet.
+"""
+
+from odradek.handlers.authorization import ALTER, on_cluster
+from odradek.handlers.call import Call
+from odradek.handlers.controller.quorum_change import check_quorum_change
+from odradek.handlers.serves import serves
+from odradek.protocol.errors import DuplicateVoter, RequestTimedOut
+from odradek.protocol.messages.k80_add_raft_voter import AddRaftVoterRequest, AddRaftVoterResponse
+
+
+@serves(AddRaftVoterRequest, versions="0-1", on=("controller",), allow=on_cluster(ALTER))
+def add_raft_voter(call: Call, request: AddRaftVoterRequest) -> AddRaftVoterResponse:
+    check_quorum_change(call, request.cluster_id, "adding")
+    if request.voter_id in call.services.raft.voters.ids:
+        raise DuplicateVoter(f"The voter id {request.voter_id} is already part of the set of voters.")
+    raise RequestTimedOut(f"Node {request.voter_id} did not answer: several controllers come with the cluster.")

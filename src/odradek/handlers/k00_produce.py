@@ -1,0 +1,288 @@
+"""Produce, versions 0-13: one batch per partition, appended by its leader.
+
+     1  throttle time          2  log append time        3  batches of magic 2, one per partition, transactional id
+     5  log start offset       7  zstd                   8  errors of single records, with messages
+    10  hints at the current leader                     12  the leader adds the partition to the transaction
+    13  topic ids
+
+WRITE on each topic; WRITE on the transactional id if there are transactional records. With acks=0 there is no answer,
+and an error closes the connection: it is all that a client would notice.
+
+| what is wrong | error |
+|---|---|
+| acks is none of -1, 0, 1 | INVALID_REQUIRED_ACKS for every partition |
+| not one batch of magic 2 (version 3 on); zstd before 7 | INVALID_RECORD; UNSUPPORTED_COMPRESSION_TYPE |
+| a batch of unknown magic or impossible length | CORRUPT_MESSAGE for every partition |
+| no such topic, by name or by id | UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID |
+| the partition is led elsewhere | NOT_LEADER_OR_FOLLOWER |
+| an internal topic | INVALID_TOPIC_EXCEPTION |
+| too few replicas in sync, before or after the append | NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS_AFTER_APPEND |
+| transactional records, partition not in the transaction | INVALID_TXN_STATE (4.3) |
+| the records themselves | see records/check.py; sequences: log/producer_state.py |
+| not replicated in time | REQUEST_TIMED_OUT |
+"""
+
+from typing import Any
+
+from odradek.handlers.authorization import TOPIC, TRANSACTIONAL_ID, WRITE
+from odradek.handlers.call import Call
+from odradek.handlers.leader_hints import LeaderHints
+from odradek.handlers.serves import serves
+from odradek.log.append import AppendInfo
+from odradek.protocol import errors
+from odradek.protocol.errors import PeerProtocolError
+from odradek.protocol.messages.k00_produce import (
+    BatchIndexAndErrorMessage,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+from odradek.reactor.pending import Pending
+from odradek.records.check import check_request
+from odradek.records.layout import ATTRIBUTES_OFFSET, HEADER_SIZE, MAGIC_MAX, MAGIC_OFFSET, TRANSACTIONAL_MASK
+from odradek.replica.append import AppendRequest, append
+from odradek.replica.delayed import all_of
+from odradek.replica.partition import Partition
+from odradek.replica.transactions import append_verified, check_transaction
+
+NO_OFFSET = -1
+TOPIC_ID_VERSION_MIN = 13
+HINT_VERSION_MIN = 10
+ALLOWED_ACKS = (-1, 0, 1)
+
+# Kafka tells the log start offset with every error but these, which come before it has looked at the log.
+_WITHOUT_LOG_START = (
+    errors.UnknownTopicOrPartition,
+    errors.NotLeaderOrFollower,
+    errors.MessageTooLarge,
+    errors.RecordListTooLarge,
+    errors.CorruptMessage,
+    errors.KafkaStorageError,
+)
+
+
+def refuse(request: ProduceRequest, error: errors.KafkaError, version: int) -> ProduceResponse:
+    """One error for every partition; with acks=0 there is nobody to tell."""
+    if request.acks == 0:
+        raise PeerProtocolError(f"a Produce request without acks has failed: {error}", 0)
+    message = error.message if error.message != type(error).message else None
+    answers = []
+    for topic in request.topic_data:
+        answer = _topic_answer(topic, version)
+        for data in topic.partition_data:
+            partition = PartitionProduceResponse(index=data.index, base_offset=NO_OFFSET, error_code=error.code)
+            partition.error_message = message
+            answer.partition_responses.append(partition)
+        answers.append(answer)
+    return ProduceResponse(responses=answers)
+
+
+@serves(ProduceRequest, versions="0-13", refuse=refuse)
+def produce(call: Call, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse | None] | None:
+    if request.acks not in ALLOWED_ACKS:
+        raise errors.InvalidRequiredAcks
+    topics = request.topic_data
+    if len(topics) > 1 or (topics and len(topics[0].partition_data) > 1):
+        topics = _without_repeats(topics, call.version)
+    production = _Production(call, request)
+    response = ProduceResponse()
+    response.responses = [production.append_topic(topic) for topic in topics]
+    if production.waits:
+        return call.services.loop.spawn(production.finish_later(response))
+    if production.has_failed or request.acks == 0:
+        return production.finish(response)
+    return response
+
+
+class _Production(AppendRequest):
+    """A request under way: what its partitions have in common, and what most of them need nothing of."""
+
+    __slots__ = ("_call", "_hints", "_replicas", "_request", "has_failed", "waits")
+
+    def __init__(self, call: Call, request: ProduceRequest) -> None:
+        self.acks = request.acks
+        self.timeout_ms = request.timeout_ms
+        self.version = call.version
+        self.now_ms = call.services.clock.wall_ms()
+        self._call = call
+        self._replicas = call.services.replicas
+        self._request = request
+        self._hints: LeaderHints | None = None
+        self.waits: list[tuple[Pending[AppendInfo], PartitionProduceResponse, Partition]] = []
+        self.has_failed = False
+
+    def append_topic(self, topic: TopicProduceData) -> TopicProduceResponse:
+        answer = TopicProduceResponse()
+        if self.version >= TOPIC_ID_VERSION_MIN:
+            key: Any = topic.topic_id
+            answer.topic_id = key
+        else:
+            answer.name = key = topic.name
+        answer.partition_responses = [self._append(key, data) for data in topic.partition_data]
+        return answer
+
+    def _append(self, key: Any, data: PartitionProduceData) -> PartitionProduceResponse:
+        answer = PartitionProduceResponse()
+        answer.index = data.index
+        records: Any = data.records
+        partition: Partition | None = None
+        try:
+            if self._call.services.authorizer is not None:
+                self._check_allowed(key)
+            partition = self._replicas.resolve(key, data.index)
+            if partition.topic.is_internal:
+                raise errors.InvalidTopicException(f"{partition.topic.name} is written by the coordinators alone.")
+            if _is_transactional(records) and self._must_verify(partition, records):
+                self.waits.append((self._verified(partition, records), answer, partition))
+                return answer
+            info = append(self._replicas, partition, records, self)
+        except errors.KafkaError as error:
+            self._failed(answer, error, partition, key, records)
+            return answer
+        if type(info) is AppendInfo:
+            answer.base_offset = info.first_offset
+            answer.log_append_time_ms = info.log_append_time
+            answer.log_start_offset = info.log_start_offset
+        else:
+            self.waits.append((info, answer, partition))  # type: ignore[arg-type]
+        return answer
+
+    def _check_allowed(self, key: Any) -> None:
+        """Before anything is looked up: whoever may not write does not learn whether the topic exists."""
+        name = self._replicas.topic_name(key)
+        if name is not None and not self._call.authorize(WRITE, TOPIC, name):
+            raise errors.TopicAuthorizationFailed
+
+    def _must_verify(self, partition: Partition, records: Any) -> bool:
+        transactional_id = self._request.transactional_id
+        if not self._call.authorize(WRITE, TRANSACTIONAL_ID, transactional_id or ""):
+            raise errors.TransactionalIdAuthorizationFailed
+        return check_transaction(self._replicas, partition, records)
+
+    def _verified(self, partition: Partition, records: Any) -> Pending[AppendInfo]:
+        """The records are copied: they are appended when the coordinator has answered."""
+        transactional_id = self._request.transactional_id or ""
+        return append_verified(self._replicas, partition, bytearray(records), transactional_id, self)
+
+    def _failed(
+        self,
+        answer: PartitionProduceResponse,
+        error: errors.KafkaError,
+        partition: Partition | None,
+        key: Any,
+        records: Any = None,
+    ) -> None:
+        is_early = _is_early(error, records, self._call.version)
+        if is_early and isinstance(error, errors.CorruptMessage):
+            raise error  # Kafka fails the whole request over it
+        self.has_failed = True
+        self._replicas.metrics.failed_produces.count += 1
+        answer.error_code = error.code
+        answer.base_offset = NO_OFFSET
+        log = None if partition is None else partition.log
+        if log is not None and not isinstance(error, _WITHOUT_LOG_START) and not is_early:
+            answer.log_start_offset = log.log_start_offset
+        culprits = getattr(error, "record_errors", None)
+        if culprits is not None:
+            answer.error_message = error.message
+            answer.record_errors = [
+                BatchIndexAndErrorMessage(batch_index=each.batch_index, batch_index_error_message=each.message)
+                for each in culprits
+            ]
+        elif isinstance(error, errors.InvalidTxnState):
+            answer.error_message = error.message
+        if isinstance(error, errors.NotLeaderOrFollower) and self._call.version >= HINT_VERSION_MIN:
+            self._hint(answer, key)
+
+    def _hint(self, answer: PartitionProduceResponse, key: Any) -> None:
+        if self._hints is None:
+            self._hints = LeaderHints(self._call)
+        leader_id, leader_epoch = self._hints.leader_of(key, answer.index)
+        answer.current_leader = LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
+
+    async def finish_later(self, response: ProduceResponse) -> ProduceResponse | None:
+        await all_of([(pending, self._teller(answer, partition)) for pending, answer, partition in self.waits])
+        return self.finish(response)
+
+    def _teller(self, answer: PartitionProduceResponse, partition: Partition) -> Any:
+        def tell(info: AppendInfo | None, error: errors.KafkaError | None) -> None:
+            if error is not None:
+                self._failed(answer, error, partition, partition.topic.name)
+            elif info is not None:
+                answer.base_offset = info.first_offset
+                answer.log_append_time_ms = info.log_append_time
+                answer.log_start_offset = info.log_start_offset
+
+        return tell
+
+    def finish(self, response: ProduceResponse) -> ProduceResponse | None:
+        if self._request.acks == 0:
+            if self.has_failed:
+                raise PeerProtocolError("a Produce request without acks has failed", 0)
+            return None
+        if self._hints is not None:
+            response.node_endpoints = [
+                NodeEndpoint(node_id=node, host=host, port=port, rack=rack)
+                for node, host, port, rack in self._hints.endpoints()
+            ]
+        return response
+
+
+def _is_transactional(records: Any) -> bool:
+    return (
+        records is not None
+        and len(records) >= HEADER_SIZE
+        and records[ATTRIBUTES_OFFSET + 1] & TRANSACTIONAL_MASK
+        and records[MAGIC_OFFSET] == MAGIC_MAX
+    )
+
+
+def _is_early(error: errors.KafkaError, records: Any, version: int) -> bool:
+    """Found before the log was asked: in the shape of the request, in its topic or its transaction."""
+    if isinstance(error, errors.InvalidTxnState | errors.InvalidTopicException):
+        return True
+    if records is None:
+        return False
+    try:
+        check_request(records, version)
+    except errors.KafkaError:
+        return True
+    return False
+
+
+def _topic_answer(topic: TopicProduceData, version: int) -> TopicProduceResponse:
+    answer = TopicProduceResponse(partition_responses=[])
+    if version >= TOPIC_ID_VERSION_MIN:
+        answer.topic_id = topic.topic_id
+    else:
+        answer.name = topic.name
+    return answer
+
+
+def _without_repeats(topics: list[TopicProduceData], version: int) -> list[TopicProduceData]:
+    """Of a partition that is named twice the last one counts; topics stand once."""
+    found: dict[Any, dict[int, PartitionProduceData]] = {}
+    repeats = 0
+    for topic in topics:
+        key = topic.topic_id if version >= TOPIC_ID_VERSION_MIN else topic.name
+        partitions = found.setdefault(key, {})
+        repeats += bool(partitions)
+        for data in topic.partition_data:
+            repeats += data.index in partitions
+            partitions[data.index] = data
+    if not repeats:
+        return topics
+    merged = []
+    for key, partitions in found.items():
+        topic = TopicProduceData(partition_data=list(partitions.values()))
+        if version >= TOPIC_ID_VERSION_MIN:
+            topic.topic_id = key
+        else:
+            topic.name = key
+        merged.append(topic)
+    return merged

@@ -1,0 +1,108 @@
+"""Fetch, versions 0-18: records from the leaders of their partitions, at once or when enough is there.
+
+     1  throttle time           3  a limit for the whole answer, order counts     4  isolation level, magic 2
+     5  log start offset        7  sessions         9  leader epochs             10  zstd
+    11  preferred read replica 12  diverging epochs, hints at the current leader  13  topic ids
+    15  replica state          16  endpoints of hinted leaders                    18  high watermark of a follower
+
+READ on each topic; followers need CLUSTER_ACTION on the cluster, and learn nothing without.
+
+| what is wrong | error |
+|---|---|
+| an unknown session; a wrong epoch of it | FETCH_SESSION_ID_NOT_FOUND; INVALID_FETCH_SESSION_EPOCH |
+| names in a session of ids, or ids in one of names | FETCH_SESSION_TOPIC_ID_ERROR |
+| no such topic, by name or id; another id | UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID; INCONSISTENT_TOPIC_ID |
+| led elsewhere, or asked by a node that is no replica | NOT_LEADER_OR_FOLLOWER |
+| an older or a later leader epoch | FENCED_LEADER_EPOCH; UNKNOWN_LEADER_EPOCH |
+| an offset that is not in the log, an unknown last epoch | OFFSET_OUT_OF_RANGE |
+| zstd, to a reader before version 10 | UNSUPPORTED_COMPRESSION_TYPE |
+| the log dir has failed | KAFKA_STORAGE_ERROR |
+
+Readers before version 4 get batches of magic 2 converted down, in a job.
+"""
+
+from collections.abc import Callable
+
+from odradek.handlers.authorization import CLUSTER, CLUSTER_ACTION, CLUSTER_NAME, READ, TOPIC
+from odradek.handlers.call import Call
+from odradek.handlers.leader_hints import LeaderHints
+from odradek.handlers.serves import serves
+from odradek.protocol import errors
+from odradek.protocol.messages.k01_fetch import (
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+)
+from odradek.reactor.pending import Pending
+from odradek.replica.fetch import FetchParameters, not_here
+from odradek.replica.fetch_context import fetch as fetch_in_session
+
+TOP_LEVEL_ERROR_VERSION_MIN = 7
+ZSTD_VERSION_MIN = 10
+REPLICA_STATE_VERSION_MIN = 15
+HINT_VERSION_MIN = 16
+
+_HINTED = (errors.NotLeaderOrFollower.code, errors.FencedLeaderEpoch.code)
+
+
+def refuse(request: FetchRequest, error: errors.KafkaError, version: int) -> FetchResponse:
+    """From version 7 on there is one error for all; before, every partition gets it."""
+    response = FetchResponse(session_id=0)
+    if version >= TOP_LEVEL_ERROR_VERSION_MIN:
+        response.error_code = error.code
+        return response
+    for topic in request.topics:
+        partitions = [not_here(asked.partition, error) for asked in topic.partitions]
+        response.responses.append(FetchableTopicResponse(topic=topic.topic, partitions=partitions))
+    return response
+
+
+@serves(FetchRequest, versions="0-18", refuse=refuse)
+def fetch(call: Call, request: FetchRequest) -> FetchResponse | Pending[FetchResponse]:
+    services = call.services
+    replicas = services.replicas
+    version = call.version
+    if version >= REPLICA_STATE_VERSION_MIN:
+        state = request.replica_state
+        replica_id, replica_epoch = state.replica_id, state.replica_epoch
+    else:
+        replica_id, replica_epoch = request.replica_id, -1
+    parameters = FetchParameters(version, replica_id, replica_epoch, request, replicas.config.fetch_max_bytes)
+    if version >= HINT_VERSION_MIN:
+        parameters.on_error = lambda response: _hint(call, response)
+    if services.authorizer is not None:
+        parameters.is_allowed = _permission(call, parameters)
+    response = fetch_in_session(replicas, request, parameters)
+    if version < ZSTD_VERSION_MIN:
+        from odradek.replica.down_conversion import for_old_reader
+
+        return services.loop.spawn(for_old_reader(replicas, request, version, response))
+    return response
+
+
+def _permission(call: Call, parameters: FetchParameters) -> Callable[[str], bool]:
+    if not parameters.is_follower:
+        return lambda topic: call.authorize(READ, TOPIC, topic)
+    is_broker = call.authorize(CLUSTER_ACTION, CLUSTER, CLUSTER_NAME)
+    return lambda topic: is_broker
+
+
+def _hint(call: Call, response: FetchResponse) -> None:
+    """Tells the reader where to go with the partitions that are not led here."""
+    hints = LeaderHints(call)
+    for topic in response.responses:
+        key = topic.topic_id
+        for data in topic.partitions:
+            if data.error_code in _HINTED:
+                _hint_at(hints, key, data)
+    response.node_endpoints = [
+        NodeEndpoint(node_id=node, host=host, port=port, rack=rack) for node, host, port, rack in hints.endpoints()
+    ]
+
+
+def _hint_at(hints: LeaderHints, topic_id: bytes, data: PartitionData) -> None:
+    leader_id, leader_epoch = hints.leader_of(bytes(topic_id), data.partition_index)
+    data.current_leader = LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)

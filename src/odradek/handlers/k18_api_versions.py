@@ -1,0 +1,95 @@
+"""ApiVersions, versions 0-4: what this listener serves, and the features of the cluster.
+
+     1  throttle time in the response
+     2  same fields; a throttled answer is sent at once
+     3  request: name and version of the client's software (KIP-511); response: features (KIP-584)
+     4  features whose lowest level is 0 are told as well
+
+Who may: everybody, before authentication too. Errors: INVALID_REQUEST for a software name or version that is no plain
+word; UNSUPPORTED_VERSION, in version 0 and with the right range, for a version that is not served (by the dispatcher).
+"""
+
+import re
+from collections.abc import Mapping
+
+from odradek.handlers import table
+from odradek.handlers.call import Call
+from odradek.handlers.serves import serves
+from odradek.handlers.services import Services
+from odradek.protocol import errors, releases
+from odradek.protocol.messages.k18_api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+
+_API_VERSIONS = 18
+_PLAIN_WORD = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?\Z")
+_KRAFT_VERSION = "kraft.version"
+
+
+@serves(ApiVersionsRequest, versions="0-4", on=("broker",))
+def api_versions(call: Call, request: ApiVersionsRequest) -> ApiVersionsResponse:
+    return _answer(call, request, releases.BROKER)
+
+
+@serves(ApiVersionsRequest, versions="0-4", on=("controller",))
+def controller_api_versions(call: Call, request: ApiVersionsRequest) -> ApiVersionsResponse:
+    return _answer(call, request, releases.CONTROLLER)
+
+
+def _answer(call: Call, request: ApiVersionsRequest, kind: str) -> ApiVersionsResponse:
+    if call.version >= 3:
+        name, version = request.client_software_name, request.client_software_version
+        if not (_PLAIN_WORD.match(name) and _PLAIN_WORD.match(version)):
+            return ApiVersionsResponse(error_code=errors.InvalidRequest.code)
+        call.connection.client_software_name = name
+        call.connection.client_software_version = version
+    return described(call.services, kind, call.version)
+
+
+def described(services: Services, kind: str, version: int) -> ApiVersionsResponse:
+    """What a listener of that kind tells everybody who asks in that version."""
+    release = services.release
+    response = ApiVersionsResponse(api_keys=_api_keys(release, kind, services.has_telemetry))
+    response.supported_features = [
+        SupportedFeatureKey(name=name, min_version=levels[0], max_version=levels[1])
+        for name, levels in release.supported_features(version, kind).items()
+    ]
+    if services.metadata is not None and release.tells_finalized_features(kind):
+        _tell_finalized(services, response)
+    return response
+
+
+def _api_keys(release: releases.Release, kind: str, has_telemetry: bool) -> list[ApiVersion]:
+    told = table.advertised(release, kind, has_telemetry=has_telemetry)
+    return [ApiVersion(api_key=key, min_version=low, max_version=high) for key, (low, high) in told.items()]
+
+
+def _tell_finalized(services: Services, response: ApiVersionsResponse) -> None:
+    """The epoch of the features is the offset of the metadata that they were read from."""
+    image = services.metadata.image
+    if image.offset < 0:
+        return
+    response.finalized_features_epoch = image.offset
+    response.finalized_features = [
+        FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
+        for name, level in _finalized(services, image.features.finalized).items()
+        if level > 0
+    ]
+
+
+def _finalized(services: Services, in_image: Mapping[str, int]) -> dict[str, int]:
+    """The quorum's own feature stands in its log as a control record, which the image does not see."""
+    raft_level = getattr(services.raft, "kraft_version", 0)
+    levels = {_KRAFT_VERSION: raft_level, **in_image}
+    return dict(sorted(levels.items()))
+
+
+def unsupported_version(release: releases.Release, kind: str) -> ApiVersionsResponse:
+    """What a client reads in version 0 after it has asked in one that is not served: nothing but the right range."""
+    low, high = release.api_versions(kind)[_API_VERSIONS]
+    only = ApiVersion(api_key=_API_VERSIONS, min_version=low, max_version=high)
+    return ApiVersionsResponse(error_code=errors.UnsupportedVersion.code, api_keys=[only])

@@ -1,0 +1,58 @@
+"""OffsetForLeaderEpoch, versions 0-4 (1: the epoch found; 2: for consumers, with fencing; 3: replica id; 4: flexible).
+
+CLUSTER_ACTION on the cluster (followers), or DESCRIBE on each topic (consumers). An epoch that is not known here is
+answered with -1 and -1. Errors: FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, UNKNOWN_TOPIC_OR_PARTITION,
+NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR.
+"""
+
+from odradek.handlers.authorization import CLUSTER, CLUSTER_ACTION, CLUSTER_NAME, DESCRIBE, TOPIC
+from odradek.handlers.call import Call
+from odradek.handlers.serves import serves
+from odradek.protocol import errors
+from odradek.protocol.messages.k23_offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopicResult,
+)
+from odradek.replica.offsets import epoch_end
+
+
+def refuse(
+    request: OffsetForLeaderEpochRequest, error: errors.KafkaError, version: int
+) -> OffsetForLeaderEpochResponse:
+    return OffsetForLeaderEpochResponse(
+        topics=[
+            OffsetForLeaderTopicResult(
+                topic=topic.topic,
+                partitions=[
+                    EpochEndOffset(partition=each.partition, error_code=error.code) for each in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+@serves(OffsetForLeaderEpochRequest, versions="0-4", refuse=refuse)
+def offset_for_leader_epoch(call: Call, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+    is_broker = call.authorize(CLUSTER_ACTION, CLUSTER, CLUSTER_NAME)
+    topics = []
+    for topic in request.topics:
+        is_allowed = is_broker or call.authorize(DESCRIBE, TOPIC, topic.topic)
+        answers = [_answer(call, topic.topic, asked, is_allowed) for asked in topic.partitions]
+        topics.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=answers))
+    return OffsetForLeaderEpochResponse(topics=topics)
+
+
+def _answer(call: Call, topic: str, asked: OffsetForLeaderPartition, is_allowed: bool) -> EpochEndOffset:
+    answer = EpochEndOffset(partition=asked.partition)
+    try:
+        if not is_allowed:
+            raise errors.TopicAuthorizationFailed
+        partition = call.services.replicas.resolve(topic, asked.partition)
+        answer.leader_epoch, answer.end_offset = epoch_end(partition, asked.leader_epoch, asked.current_leader_epoch)
+    except errors.KafkaError as error:
+        answer.error_code = error.code
+    return answer

@@ -1,0 +1,76 @@
+"""How a handler says what it serves.
+
+    @serves(EndTxnRequest, versions="0-5", allow=on_cluster(CLUSTER_ACTION))
+    async def end_txn(call: Call, request: EndTxnRequest) -> EndTxnResponse: ...
+
+A handler is a function that returns its response, a Pending of it, or None for no answer at all; or an `async def`.
+It may raise a KafkaError: the dispatcher answers with what `refuse(request, error, version)` makes of it.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from odradek.handlers.refuse import refuse_by_code
+from odradek.protocol import registry, releases
+from odradek.protocol.field import parse_versions
+
+if TYPE_CHECKING:
+    from odradek.handlers.authorization import Permission
+    from odradek.protocol.declare import Request, Response
+    from odradek.protocol.errors import KafkaError
+
+Handler = Callable[..., Any]
+Refuse = Callable[..., "Response"]  # takes (request, error, version)
+H = TypeVar("H", bound=Handler)
+
+_COROUTINE = 0x80  # CO_COROUTINE of the inspect module, which is slow to import
+_KINDS = {"broker": releases.BROKER, "controller": releases.CONTROLLER}
+
+
+class Served:
+    """An API as one handler serves it."""
+
+    __slots__ = ("allow", "handler", "is_async", "key", "refuse", "request", "response", "versions")
+
+    def __init__(
+        self, request: "type[Request]", versions: range, handler: Handler, refuse: Refuse, allow: "Permission | None"
+    ) -> None:
+        assert request.api_key is not None
+        self.key = request.api_key
+        self.request = request
+        self.response = registry.response(self.key)
+        self.versions = versions
+        self.handler = handler
+        self.refuse = refuse
+        self.allow = allow
+        self.is_async = bool(handler.__code__.co_flags & _COROUTINE)
+
+
+_SERVED: dict[tuple[str, int], Served] = {}  # by kind of listener and API key
+
+
+def serves(
+    request: "type[Request]",
+    *,
+    versions: str,
+    on: tuple[str, ...] = ("broker",),
+    allow: "Permission | None" = None,
+    refuse: "Callable[[Any, KafkaError, int], Response] | None" = None,
+) -> Callable[[H], H]:
+    """Registers the handler of an API. `allow` is what the whole request needs; it asks itself for each item."""
+    low, high = parse_versions(versions)
+
+    def register(handler: H) -> H:
+        served = Served(request, range(low, high + 1), handler, refuse or refuse_by_code, allow)
+        for listener in on:
+            place = (_KINDS[listener], served.key)
+            assert place not in _SERVED, f"{request.__name__} has two handlers on the {listener}'s listener"
+            _SERVED[place] = served
+        return handler
+
+    return register
+
+
+def served_by(kind: str, key: int) -> Served | None:
+    """The registered handler, once its file has been imported."""
+    return _SERVED.get((kind, key))

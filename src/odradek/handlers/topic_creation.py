@@ -1,0 +1,104 @@
+"""Topics that come into being because somebody asked for them (`auto.create.topics.enable`).
+
+The one who asked is told UNKNOWN_TOPIC_OR_PARTITION and will come again; the creation goes to the controller in the
+name of the caller, once for all who ask while it is under way.
+"""
+
+from typing import Any
+
+from odradek.handlers.call import Call
+from odradek.handlers.forward import CONTROLLER
+from odradek.handlers.topic_names import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.protocol import errors
+from odradek.protocol.messages.k19_create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+
+IN_FLIGHT_MAX = 100_000  # names under way; a name beyond it is told unknown and comes again
+
+# What the coordinators want of the topics that they keep their state in.
+_OFFSETS_CONFIGS = {"cleanup.policy": "compact", "compression.type": "producer"}
+_STATE_CONFIGS = {
+    "cleanup.policy": "compact",
+    "compression.type": "uncompressed",
+    "unclean.leader.election.enable": "false",
+}
+_SHARE_CONFIGS = {
+    "cleanup.policy": "delete",
+    "compression.type": "producer",
+    "retention.ms": "-1",
+}
+
+
+class TopicCreation:
+    """The creations of one broker that are under way."""
+
+    __slots__ = ("_in_flight",)
+
+    def __init__(self) -> None:
+        self._in_flight: set[str] = set()
+
+    def create(self, call: Call, names: list[str]) -> None:
+        """Starts the creation of those that are not under way yet; whoever asked need not wait for it."""
+        new = [name for name in names if name not in self._in_flight]
+        new = new[: IN_FLIGHT_MAX - len(self._in_flight)]
+        if new:
+            self._in_flight.update(new)
+            call.services.loop.spawn(self._send(call, new))
+
+    async def _send(self, call: Call, names: list[str]) -> None:
+        config = call.services.layers.current.config
+        request = CreateTopicsRequest(
+            topics=[creatable(name, config) for name in names], timeout_ms=config["request.timeout.ms"]
+        )
+        try:
+            await call.services.inter_broker.send(
+                CONTROLLER, request, principal=call.principal, client_id=call.client_id
+            )
+        except errors.KafkaError:
+            pass  # no controller now: whoever wants the topic asks again
+        finally:
+            self._in_flight.difference_update(names)
+
+
+def creatable(name: str, config: Any) -> CreatableTopic:
+    """The topic as the broker's configs want it."""
+    if name == OFFSETS_TOPIC:
+        return _internal(
+            name,
+            config["offsets.topic.num.partitions"],
+            config["offsets.topic.replication.factor"],
+            {**_OFFSETS_CONFIGS, "segment.bytes": str(config["offsets.topic.segment.bytes"])},
+        )
+    if name == TRANSACTION_STATE_TOPIC:
+        return _internal(
+            name,
+            config["transaction.state.log.num.partitions"],
+            config["transaction.state.log.replication.factor"],
+            {
+                **_STATE_CONFIGS,
+                "min.insync.replicas": str(config["transaction.state.log.min.isr"]),
+                "segment.bytes": str(config["transaction.state.log.segment.bytes"]),
+            },
+        )
+    if name == SHARE_STATE_TOPIC and "share.coordinator.state.topic.num.partitions" in config:
+        return _internal(
+            name,
+            config["share.coordinator.state.topic.num.partitions"],
+            config["share.coordinator.state.topic.replication.factor"],
+            {
+                **_SHARE_CONFIGS,
+                "min.insync.replicas": str(config["share.coordinator.state.topic.min.isr"]),
+                "segment.bytes": str(config["share.coordinator.state.topic.segment.bytes"]),
+            },
+        )
+    return CreatableTopic(
+        name=name, num_partitions=config["num.partitions"], replication_factor=config["default.replication.factor"]
+    )
+
+
+def _internal(name: str, partitions: int, replicas: int, configs: dict[str, str]) -> CreatableTopic:
+    return CreatableTopic(
+        name=name,
+        num_partitions=partitions,
+        replication_factor=replicas,
+        configs=[CreatableTopicConfig(name=key, value=value) for key, value in configs.items()],
+    )

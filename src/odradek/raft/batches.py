@@ -1,0 +1,115 @@
+"""Batches of the metadata log: records in their frames, and the control records of the quorum."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from odradek.protocol import errors
+from odradek.protocol.declare import Message
+from odradek.protocol.errors import PeerProtocolError
+from odradek.protocol.frames import METADATA
+from odradek.protocol.messages.control_records import (
+    KRaftVersionRecord,
+    LeaderChangeMessage,
+    SnapshotFooterRecord,
+    SnapshotHeaderRecord,
+    Voter,
+    VotersRecord,
+)
+from odradek.raft.voters import VoterSet
+from odradek.records import control
+from odradek.records.batch import RecordBatch, batches
+from odradek.records.record import Record
+from odradek.records.varint import Buffer
+from odradek.records.writer import BatchFields, record_batch
+
+LEADER_CHANGE_VERSION = 0  # what 4.3 writes, too, with kraft.version 1
+
+Control = tuple[int, bytes]  # the type of a control record and its value
+
+
+class ControlFacts(NamedTuple):
+    """What the control records of a batch or a snapshot say about the quorum itself."""
+
+    kraft_version: int | None = None
+    voters: VoterSet | None = None
+
+
+def data_batch(records: Sequence[tuple[Message, int]], base_offset: int, epoch: int, now_ms: int) -> bytes:
+    """`records` are messages with the versions to write them in."""
+    encoded = (METADATA.encode(message, version) for message, version in records)
+    return values_batch(encoded, base_offset, epoch, now_ms)
+
+
+def values_batch(values: Iterable[bytes], base_offset: int, epoch: int, now_ms: int) -> bytes:
+    records = (Record(offset, None, value, now_ms) for offset, value in enumerate(values, base_offset))
+    return record_batch(records, BatchFields(partition_leader_epoch=epoch))
+
+
+def control_batch(controls: Sequence[Control], base_offset: int, epoch: int, now_ms: int) -> bytes:
+    records = [
+        Record(offset, control.control_key(kind), value, now_ms)
+        for offset, (kind, value) in enumerate(controls, base_offset)
+    ]
+    return record_batch(records, BatchFields(partition_leader_epoch=epoch, is_control=True))
+
+
+def leader_change(leader_id: int, voters: VoterSet, granting: Iterable[int]) -> Control:
+    message = LeaderChangeMessage(
+        version=LEADER_CHANGE_VERSION,
+        leader_id=leader_id,
+        voters=[Voter(voter_id=voter_id) for voter_id in voters.ids],
+        granting_voters=[Voter(voter_id=voter_id) for voter_id in granting],
+    )
+    return control.LEADER_CHANGE, message.to_bytes(LEADER_CHANGE_VERSION)
+
+
+def quorum_records(kraft_version: int, voters: VoterSet) -> list[Control]:
+    """None at all with kraft.version 0: a 3.3 does not know them."""
+    if kraft_version == 0:
+        return []
+    version = KRaftVersionRecord(version=0, k_raft_version=kraft_version)
+    return [(control.KRAFT_VERSION, version.to_bytes(0)), (control.KRAFT_VOTERS, voters.to_record().to_bytes(0))]
+
+
+def snapshot_header(last_contained_log_timestamp: int) -> Control:
+    header = SnapshotHeaderRecord(version=0, last_contained_log_timestamp=last_contained_log_timestamp)
+    return control.SNAPSHOT_HEADER, header.to_bytes(0)
+
+
+def snapshot_footer() -> Control:
+    return control.SNAPSHOT_FOOTER, SnapshotFooterRecord(version=0).to_bytes(0)
+
+
+def controls_of(batch: RecordBatch) -> list[Control]:
+    return [(control.control_type(record.key), bytes(record.value or b"")) for record in batch.records()]
+
+
+def facts_of(controls: Iterable[Control]) -> ControlFacts:
+    """InvalidRecord for a value that is no message."""
+    version, voters = None, None
+    try:
+        for kind, value in controls:
+            if kind == control.KRAFT_VERSION:
+                version = KRaftVersionRecord.decode(value, 0).k_raft_version
+            elif kind == control.KRAFT_VOTERS:
+                voters = VoterSet.from_record(VotersRecord.decode(value, 0))
+    except PeerProtocolError as error:
+        raise errors.InvalidRecord(f"A control record of the quorum is damaged: {error}") from error
+    return ControlFacts(version, voters)
+
+
+def messages_of(batch: RecordBatch, from_offset: int = 0) -> list[Message]:
+    """The records from an offset on, decoded; none for a control batch."""
+    if batch.is_control:
+        return []
+    return [METADATA.decode(record.value)[0] for record in batch.records() if record.offset >= from_offset]
+
+
+def record_batches(data: Buffer) -> list[RecordBatch]:
+    """CorruptMessage for anything but whole or cut off batches of magic 2."""
+    found = []
+    for batch in batches(data):
+        if not isinstance(batch, RecordBatch):
+            raise errors.CorruptMessage(f"A batch of magic {batch.magic} has no place in the metadata log.")
+        found.append(batch)
+    return found

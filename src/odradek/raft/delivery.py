@@ -1,0 +1,121 @@
+"""Hands the committed log to one listener, in order, in slices, never faster than the listener takes it."""
+
+from typing import TYPE_CHECKING
+
+from odradek.log.dir_loading import Slices
+from odradek.protocol import errors
+from odradek.raft import snapshots
+from odradek.raft.batches import messages_of, record_batches
+from odradek.raft.listener import CommittedBatch, RaftListener, SnapshotReader
+from odradek.raft.roles import Leader
+from odradek.reactor.pending import Pending
+from odradek.reactor.ports import Cancelled
+from odradek.records.batch import RecordBatch
+
+if TYPE_CHECKING:
+    from odradek.raft.client import RaftClient
+
+PIECE_BYTES = 256 * 1024
+
+
+class Delivery:
+    __slots__ = ("_client", "_task", "_told", "_wakened", "listener", "next_offset")
+
+    def __init__(self, client: "RaftClient", listener: RaftListener) -> None:
+        self._client = client
+        self.listener = listener
+        self._told: tuple[int | None, int] = (None, -1)
+        self._wakened: Pending[None] | None = None
+        self.next_offset = 0  # that the listener has not seen
+        self._task: Pending[None] | None = None
+
+    def start(self) -> None:
+        self._task = self._client.loop.spawn(self._run())
+
+    def wake(self) -> None:
+        """There may be more to tell."""
+        if self._wakened is not None:
+            wakened, self._wakened = self._wakened, None
+            wakened.resolve(None)
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        slices = Slices(self._client.loop)
+        try:
+            while True:
+                if not await self._tell_something(slices):
+                    self._wakened = self._client.loop.pending()
+                    await self._wakened
+                    slices.restart()
+        except Cancelled:
+            return
+        except Exception as error:  # noqa: BLE001 - a bad record or a listener that failed: going on would lose state
+            self._client.fail(error)
+
+    async def _tell_something(self, slices: Slices) -> bool:
+        change = self._leader_change()
+        if change is not None:
+            self._told = change
+            await self._handled(self.listener.handle_leader_change(*change))
+        elif self._needs_snapshot():
+            await self._tell_snapshot()
+            slices.restart()
+        elif self.next_offset < self._client.high_watermark:
+            await self._tell_batches(slices)
+        else:
+            return False
+        return True
+
+    def _leader_change(self) -> tuple[int | None, int] | None:
+        current = self._client.leader_and_epoch
+        if current == self._told or (current[0] is None and self._told[0] is None):
+            return None
+        role = self._client.core.role
+        if isinstance(role, Leader) and self.next_offset <= role.epoch_start_offset:
+            return None
+        return current
+
+    def _needs_snapshot(self) -> bool:
+        latest = self._client.latest_snapshot_id
+        if latest is None:
+            return False
+        is_behind = self.next_offset < self._client.log.log_start_offset
+        return is_behind or (self.next_offset == 0 and latest.offset <= self._client.high_watermark)
+
+    async def _tell_snapshot(self) -> None:
+        latest = self._client.latest_snapshot_id
+        assert latest is not None
+        client = self._client
+        job = snapshots.read_job(client.loop.ports.disk, client.log.directory, latest)
+        try:
+            snapshot: SnapshotReader = await client.loop.submit(job)
+        except errors.KafkaStorageError:
+            if client.latest_snapshot_id == latest:
+                raise
+            return  # a newer one has taken its place meanwhile
+        await self._handled(self.listener.handle_load_snapshot(snapshot))
+        self.next_offset = snapshot.offset
+
+    async def _tell_batches(self, slices: Slices) -> None:
+        try:
+            data = await self._client.log.read(self.next_offset, PIECE_BYTES, is_committed=True)
+        except errors.OffsetOutOfRange:
+            return  # a snapshot of the leader has taken the log's place meanwhile
+        for batch in record_batches(data):
+            await self._handled(self.listener.handle_commit(self._committed(batch)))
+            self.next_offset = batch.last_offset + 1
+            await slices.breathe()
+
+    def _committed(self, batch: RecordBatch) -> CommittedBatch:
+        base_offset = max(batch.base_offset, self.next_offset)
+        records = messages_of(batch, base_offset)
+        return CommittedBatch(
+            base_offset, batch.last_offset, batch.partition_leader_epoch, batch.max_timestamp, records
+        )
+
+    async def _handled(self, pending: Pending[None] | None) -> None:
+        if pending is not None:
+            await pending

@@ -1,0 +1,160 @@
+"""Appends of a leader: from the records of one partition in a request to what is answered for them.
+
+    check      here, or in a job if the batch is compressed and large, or must be rewritten
+    append     in the order in which the checks have ended; the log itself judges sequences at that moment
+    commit     the high watermark moves when all in-sync replicas have it, here often at once
+    answer     at once with acks=1; with acks=all when it is committed; with flush.messages when it is on disk
+
+`append` returns what is known at once, or a Pending of it.
+"""
+
+from typing import TYPE_CHECKING
+
+from odradek.log.append import AppendInfo
+from odradek.log.failure import LogDirFailure
+from odradek.log.log import Log
+from odradek.protocol import errors
+from odradek.reactor.pending import Pending
+from odradek.reactor.ports import Buffer, Job
+from odradek.records.assign import rebuilt
+from odradek.records.check import check, check_common, check_request
+from odradek.records.checked import CheckedRecords
+from odradek.records.layout import ATTRIBUTES_OFFSET, COMPRESSION_MASK, HEADER_SIZE, MAGIC_MAX, MAGIC_OFFSET
+from odradek.records.rules import ProduceRules
+from odradek.replica.delayed import DelayedPartition
+from odradek.replica.partition import Partition
+
+if TYPE_CHECKING:
+    from odradek.replica.manager import ReplicaManager
+
+ACKS_ALL = -1
+JOB_BYTES_MIN = 64 * 1024
+
+
+class AppendRequest:
+    """What holds for all partitions of a Produce request."""
+
+    __slots__ = ("acks", "now_ms", "timeout_ms", "version")
+
+    def __init__(self, acks: int, timeout_ms: int, version: int, now_ms: int) -> None:
+        self.acks = acks
+        self.timeout_ms = timeout_ms
+        self.version = version
+        self.now_ms = now_ms
+
+
+def append(
+    replicas: "ReplicaManager", partition: Partition, records: Buffer | None, request: AppendRequest
+) -> AppendInfo | Pending[AppendInfo]:
+    log = partition.log
+    if log is None or not partition.is_leader:
+        partition.leader_log()
+        raise AssertionError("a partition without a log led here")
+    partition.topic.produces.count += 1
+    replicas.produces.count += 1
+    if type(records) is memoryview and not records.readonly:
+        checked = check_common(records, log.rules, request.now_ms)
+    else:
+        records = bytearray(records or b"")
+        checked = check_common(records, log.rules, request.now_ms)
+    if checked is None:
+        check_request(records, request.version)
+        if is_long_job(records, log.rules):
+            return replicas.loop.spawn(_append_after_job(replicas, partition, bytearray(records), request))
+    if request.acks == ACKS_ALL and len(partition.isr) < partition.topic.config.min_insync_replicas:
+        partition.check_min_in_sync()
+    if checked is None:
+        checked = check(records, log.rules, request.now_ms)
+    return _append_checked(replicas, partition, log, checked, request)
+
+
+def is_long_job(records: Buffer, rules: ProduceRules) -> bool:
+    """Whether checking takes too long for the reactor's thread: what must be unpacked and is large, or rewritten."""
+    if len(records) < HEADER_SIZE:
+        return False
+    if records[MAGIC_OFFSET] < MAGIC_MAX:
+        return len(records) >= JOB_BYTES_MIN or rules.codec not in (None, 0)
+    codec = records[ATTRIBUTES_OFFSET + 1] & COMPRESSION_MASK
+    if rules.codec is not None and rules.codec != codec:
+        return True
+    return bool(codec) and len(records) >= JOB_BYTES_MIN
+
+
+def _append_checked(
+    replicas: "ReplicaManager", partition: Partition, log: Log, checked: CheckedRecords, request: AppendRequest
+) -> AppendInfo | Pending[AppendInfo]:
+    try:
+        info = log.append_checked(checked, partition.leader_epoch, request.now_ms)
+    except LogDirFailure as failure:
+        replicas.logs.handle_dir_failure(failure.path, failure)
+        raise
+    if not info.is_duplicate:
+        count = checked.count
+        size = len(checked.batches[0].buffer)
+        topic = partition.topic
+        topic.messages_in.count += count
+        topic.bytes_in.count += size
+        replicas.messages_in.count += count
+        replicas.bytes_in.count += size
+        if log.log_end_offset - log.recovery_point >= log.config.flush_messages:
+            return replicas.loop.spawn(_flushed(replicas, partition, log, info, request))
+        partition.advance_high_watermark()
+    if request.acks != ACKS_ALL or log.high_watermark > info.last_offset:
+        return info
+    return _replicated(replicas, partition, info, request)
+
+
+async def _append_after_job(
+    replicas: "ReplicaManager", partition: Partition, records: bytearray, request: AppendRequest
+) -> AppendInfo:
+    """`records` is a copy: the request's buffer is gone by the time the job has ended."""
+    rules = partition.leader_log().rules
+    checked: CheckedRecords = await replicas.loop.submit(check_job(records, rules, request.now_ms))
+    log = partition.leader_log()  # it may have been lost meanwhile
+    if request.acks == ACKS_ALL:
+        partition.check_min_in_sync()
+    appended = _append_checked(replicas, partition, log, checked, request)
+    return await appended if isinstance(appended, Pending) else appended
+
+
+def check_job(records: bytearray, rules: ProduceRules, now_ms: int) -> Job:
+    """What must be rewritten is rewritten here: recompressed, or converted to magic 2, from offset 0 on."""
+    yield len(records)
+    checked = check(records, rules, now_ms)
+    if checked.needs_rebuild:
+        checked = rebuilt(checked, now_ms)
+    return checked
+
+
+async def _flushed(
+    replicas: "ReplicaManager", partition: Partition, log: Log, info: AppendInfo, request: AppendRequest
+) -> AppendInfo:
+    """flush.messages: neither acknowledged nor shown to consumers before it is on disk."""
+    await replicas.logs.flush(log)
+    if partition.log is log:
+        partition.advance_high_watermark()
+    elif not partition.is_leader:
+        raise errors.NotLeaderOrFollower(f"{partition.name} has got another leader before the records were flushed.")
+    if request.acks != ACKS_ALL or log.high_watermark > info.last_offset:
+        return info
+    return await _replicated(replicas, partition, info, request)
+
+
+def _replicated(
+    replicas: "ReplicaManager", partition: Partition, info: AppendInfo, request: AppendRequest
+) -> Pending[AppendInfo]:
+    leader_epoch = partition.leader_epoch
+
+    def attempt() -> AppendInfo | None:
+        if partition.leader_epoch != leader_epoch or not partition.is_leader:
+            partition.leader_log()
+            raise errors.NotLeaderOrFollower(f"{partition.name} has another leader epoch since the append.")
+        log = partition.leader_log()
+        if log.high_watermark <= info.last_offset:
+            return None
+        if len(partition.isr) < partition.topic.effective_min_in_sync(len(partition.replicas)):
+            raise errors.NotEnoughReplicasAfterAppend(f"{partition.name} lost replicas while it waited for them.")
+        return info
+
+    delayed = DelayedPartition(replicas.loop, replicas.purgatories["Produce"], partition, request.timeout_ms, attempt)
+    return delayed.pending

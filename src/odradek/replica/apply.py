@@ -1,0 +1,185 @@
+"""Metadata becomes replicas: which partitions begin, change their leader, or end here. The cost is that of the delta.
+
+What requests see changes at once: a topic that is gone is gone, a leader that is fenced takes no more appends. Files
+follow in jobs, many at a time, ends before beginnings: a topic that was deleted and made again under its name must not
+find the old log. A new partition serves from the moment its own log is open, not when all are.
+"""
+
+from collections.abc import Callable, Coroutine, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from odradek.log.log import Log
+from odradek.protocol import errors
+from odradek.protocol.uuids import format_uuid
+from odradek.replica.isr import Isr
+from odradek.replica.partition import Partition
+from odradek.replica.topic import HostedTopic
+
+if TYPE_CHECKING:
+    from odradek.metadata.delta import MetadataDelta
+    from odradek.metadata.image import MetadataImage
+    from odradek.metadata.topics import PartitionImage, TopicsDelta
+    from odradek.replica.manager import ReplicaManager
+
+AT_ONCE = 64  # partitions whose files are worked on; their jobs keep the executor busy
+ROLES_PER_BREATH = 64  # partitions that take their role before others get a turn of the reactor
+
+T = TypeVar("T")
+
+
+class Opening(NamedTuple):
+    partition: Partition
+    image: "PartitionImage"
+    is_new: bool  # it has never been anywhere: it cannot lie in a dir that is offline
+
+
+async def apply(replicas: "ReplicaManager", delta: "MetadataDelta", image: "MetadataImage") -> None:
+    is_first = replicas.image is None
+    replicas.image = image
+    topics = delta.topics
+    if topics is None:
+        return
+    ended = _end_all(replicas, topics)
+    openings = _begin_all(replicas, topics, is_first)
+    await _in_parallel(replicas, ended, lambda each: _delete(replicas, *each))
+    await _in_parallel(replicas, openings, lambda each: _open(replicas, each))
+
+
+# At once.
+
+
+def _end_all(replicas: "ReplicaManager", topics: "TopicsDelta") -> list[tuple[str, int]]:
+    """The partitions whose logs have to go."""
+    ended: list[tuple[str, int]] = []
+    for topic_id in sorted(topics.deleted):
+        hosted = replicas.by_id.get(topic_id)
+        if hosted is not None:
+            ended += [_end(hosted, index) for index in sorted(hosted.partitions)]
+            replicas.drop(hosted)
+    for topic_id, changed in topics.changed.items():
+        hosted = replicas.by_id.get(topic_id)
+        for index, image in changed.changed.items():
+            if hosted is not None and index in hosted.partitions and replicas.node_id not in image.replicas:
+                ended.append(_end(hosted, index))
+    return ended
+
+
+def _end(hosted: HostedTopic, index: int) -> tuple[str, int]:
+    hosted.partitions.pop(index).remove()
+    return hosted.name, index
+
+
+def _begin_all(replicas: "ReplicaManager", topics: "TopicsDelta", is_first: bool) -> list[Opening]:
+    """Partitions that are open take their new role; the others are returned, to be opened."""
+    openings = []
+    for topic_id, changed in topics.changed.items():
+        name = changed.image.name
+        for index, image in sorted(changed.changed.items()):
+            if replicas.node_id in image.replicas:
+                partition = _hosted(replicas, name, topic_id, index)
+                partition.replicas = image.replicas
+                partition.isr = image.isr
+                if partition.log is not None:
+                    take_role(replicas, partition, image, partition.log)
+                else:
+                    is_new = not is_first and index not in changed.image.partitions
+                    openings.append(Opening(partition, image, is_new))
+    return openings
+
+
+def _hosted(replicas: "ReplicaManager", name: str, topic_id: bytes, index: int) -> Partition:
+    hosted = replicas.host(name, topic_id)
+    partition = hosted.partitions.get(index)
+    if partition is None:
+        partition = hosted.partitions[index] = Partition(hosted, index)
+    return partition
+
+
+def take_role(replicas: "ReplicaManager", partition: Partition, image: "PartitionImage", log: Log) -> None:
+    if image.partition_epoch < partition.partition_epoch:
+        return  # a later state has come while its log was being opened
+    if image.leader != replicas.node_id:
+        partition.make_follower(image.leader, image.leader_epoch, image.partition_epoch, log)
+        return
+    sync = partition.sync
+    is_same_epoch = partition.is_leader and sync is not None and sync.leader_epoch == image.leader_epoch
+    if sync is not None and is_same_epoch and sync.replicas == image.replicas:
+        if sync.committed(image.isr, image.partition_epoch):
+            partition.isr = sync.in_sync
+            partition.partition_epoch = image.partition_epoch
+            partition.advance_high_watermark()
+        return
+    start_offset = sync.epoch_start_offset if sync is not None and is_same_epoch else log.log_end_offset
+    partition.make_leader(_new_isr(replicas, partition, image, start_offset), log)
+
+
+def _new_isr(replicas: "ReplicaManager", partition: Partition, image: "PartitionImage", epoch_start_offset: int) -> Isr:
+    """A 4.3 holds the high watermark back while there are fewer in-sync replicas than it asks for."""
+    is_holding = replicas.is_min_in_sync_capped
+    return Isr(
+        replicas.node_id,
+        image.replicas,
+        image.isr,
+        leader_epoch=image.leader_epoch,
+        partition_epoch=image.partition_epoch,
+        epoch_start_offset=epoch_start_offset,
+        min_in_sync=partition.topic.effective_min_in_sync(len(image.replicas)) if is_holding else 0,
+        now_ms=replicas.mono_ms(),
+    )
+
+
+# In jobs.
+
+
+async def _in_parallel(
+    replicas: "ReplicaManager", work: Iterable[T], do: Callable[[T], Coroutine[Any, None, None]]
+) -> None:
+    queue = iter(list(work))
+
+    async def worker() -> None:
+        for done, each in enumerate(queue, 1):
+            await do(each)
+            if done % ROLES_PER_BREATH == 0:
+                await replicas.breath()
+
+    workers = [replicas.loop.spawn(worker()) for _ in range(AT_ONCE)]
+    for each in workers:
+        await each
+
+
+async def _delete(replicas: "ReplicaManager", name: str, index: int) -> None:
+    try:
+        if replicas.logs.get_future(name, index) is not None:
+            await replicas.logs.delete(name, index, is_future=True)
+        await replicas.logs.delete(name, index)
+    except errors.KafkaError:
+        return  # its dir has failed, and was taken offline by whoever noticed
+
+
+async def _open(replicas: "ReplicaManager", opening: Opening) -> None:
+    """An error leaves this partition offline, and the others alone."""
+    partition, image, is_new = opening
+    if not partition.is_hosted:
+        return  # it was ended before its turn
+    topic = partition.topic
+    target_dir = replicas.preferred_dir(topic.name, partition.index) or _assigned_dir(replicas, image)
+    try:
+        log = await replicas.logs.get_or_create(
+            topic.name, partition.index, topic.id, is_new=is_new, target_dir=target_dir
+        )
+    except errors.KafkaError:
+        partition.go_offline()
+        return
+    if partition.is_hosted:
+        take_role(replicas, partition, image, log)
+        if replicas.logs.get_future(topic.name, partition.index) is not None:
+            replicas.mover.resume(partition)  # a move that the last stop has cut short
+
+
+def _assigned_dir(replicas: "ReplicaManager", image: "PartitionImage") -> str | None:
+    """The log dir that the controller has assigned, if it is one of ours and online."""
+    assigned = format_uuid(image.directory_of(replicas.node_id))
+    for log_dir in replicas.logs.dirs.online:
+        if log_dir.directory_id == assigned:
+            return log_dir.path
+    return None

@@ -1,0 +1,10 @@
+"""What the replica manager asks of the broker's configs."""
+
+from odradek.config.broker import TABLE
+from odradek.config.snapshot import Snapshot, field
+
+
+class ReplicaConfig(Snapshot, of=TABLE):
+    fetch_max_bytes = field("fetch.max.bytes", int)
+    session_slots = field("max.incremental.fetch.session.cache.slots", int)
+    lag_time_max_ms = field("replica.lag.time.max.ms", int)

@@ -1,0 +1,80 @@
+"""What waits for a partition: writes for their replicas, deletions for the followers, each with a deadline.
+
+An operation is tried when it is made and whenever one of its partitions says that its high watermark, its log start or
+its leader has changed; never by looking again and again. The answer is delivered through the queue of completions, so
+that nothing goes on inside the append that has satisfied it.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+from odradek.protocol import errors
+from odradek.reactor.loop import Loop
+from odradek.reactor.pending import Pending
+from odradek.replica.partition import Partition
+
+R = TypeVar("R")
+
+# The result of one partition, None while it is not there, or the error that it ends with.
+Try = Callable[[], R | None]
+
+
+class Purgatory:
+    """Counts what waits, for the metrics."""
+
+    __slots__ = ("size",)
+
+    def __init__(self) -> None:
+        self.size = 0
+
+
+class DelayedPartition(Generic[R]):
+    """One partition of a delayed operation."""
+
+    __slots__ = ("_loop", "_partition", "_purgatory", "_timer", "_try", "pending")
+
+    def __init__(
+        self, loop: Loop, purgatory: Purgatory, partition: Partition, timeout_ms: int, attempt: Try[R]
+    ) -> None:
+        self._partition = partition
+        self._purgatory = purgatory
+        self._try = attempt
+        self._loop = loop
+        self.pending: Pending[R] = loop.pending()
+        self._timer = loop.after(max(0, timeout_ms), self._expire)
+        purgatory.size += 1
+        partition.add_waiter(self)
+
+    def check(self) -> bool:
+        """True if it is done and need not be asked again."""
+        if self.pending.is_done:
+            return True
+        try:
+            result = self._try()
+        except errors.KafkaError as error:
+            self._end(error=error)
+            return True
+        if result is None:
+            return False
+        self._end(result)
+        return True
+
+    def _expire(self) -> None:
+        self._partition.remove_waiter(self)
+        self._end(error=errors.RequestTimedOut())
+
+    def _end(self, result: Any = None, error: errors.KafkaError | None = None) -> None:
+        self._timer.cancel()
+        self._purgatory.size -= 1
+        self.pending.fail(error) if error is not None else self.pending.resolve(result)
+
+
+async def all_of(waits: Sequence[tuple[Pending[Any], Callable[[Any, errors.KafkaError | None], None]]]) -> None:
+    """Waits for each, and tells the function beside it the value or the error."""
+    for pending, tell in waits:
+        try:
+            value = await pending
+        except errors.KafkaError as error:
+            tell(None, error)
+        else:
+            tell(value, None)

@@ -1,0 +1,285 @@
+"""From a fetch request to its answer: at once, or when enough is there, or when its time is over.
+
+A fetch that finds too little waits without looking: the partitions that it watches mark their entries, and only those
+are measured again. It is answered when `min_bytes` are there, when something is wrong with a partition, or after
+`max_wait_ms`; then the fresh entries are read once more, in their order.
+"""
+
+from typing import TYPE_CHECKING
+
+from odradek.log.read import TXN_COMMITTED
+from odradek.protocol import errors
+from odradek.protocol.messages.k01_fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from odradek.reactor.file_range import FileRange
+from odradek.reactor.pending import Pending
+from odradek.reactor.timers import Timer
+from odradek.replica.fetch import FetchParameters, Reading, read_entries, readable_bytes, size_of
+from odradek.replica.fetch_entry import NOTHING_TOLD, FetchEntry
+from odradek.replica.fetch_session import NO_SESSION, FetchSession
+
+if TYPE_CHECKING:
+    from odradek.replica.manager import ReplicaManager
+
+READ_AHEADS_MAX = 8  # attempts to bring something into the page cache before the fetch is answered without it
+
+
+class DelayedFetch:
+    """`is_full` answers with every partition, as long as there is no session yet or none is wanted."""
+
+    __slots__ = (
+        "_epoch",
+        "_has_check",
+        "_marked",
+        "_parameters",
+        "_pending",
+        "_replicas",
+        "_sizes",
+        "_timer",
+        "_total",
+        "is_full",
+        "session",
+        "wants_session",
+    )
+
+    def __init__(
+        self,
+        replicas: "ReplicaManager",
+        session: FetchSession,
+        parameters: FetchParameters,
+        *,
+        is_full: bool,
+        wants_session: bool,
+    ) -> None:
+        self._replicas = replicas
+        self._parameters = parameters
+        self.session = session
+        self.is_full = is_full
+        self.wants_session = wants_session
+        self._epoch = session.epoch
+        self._pending: Pending[FetchResponse] | None = None
+        self._timer: Timer | None = None
+        self._marked: dict[FetchEntry, None] = {}
+        self._sizes: dict[FetchEntry, int] = {}
+        self._total = 0
+        self._has_check = False
+
+    def start(self) -> FetchResponse | Pending[FetchResponse]:
+        parameters = self._parameters
+        session = self.session
+        reading = read_entries(self._replicas, session.fresh_in_order(), parameters)
+        if reading.cold and not reading.bytes and not reading.is_urgent:
+            reading.release()
+            return self._replicas.loop.spawn(self._answer_cold(reading))
+        if (
+            reading.is_urgent
+            or reading.cold
+            or parameters.max_wait_ms <= 0
+            or reading.bytes >= parameters.min_bytes
+            or not session.size
+        ):
+            return self._respond(reading)
+        return self._park(reading)
+
+    # Waiting.
+
+    def _park(self, reading: Reading) -> Pending[FetchResponse]:
+        reading.release()
+        for entry, data in reading.results:
+            assert entry.partition is not None
+            entry.partition.watch(entry)
+            self._note(entry, size_of(data))
+        loop = self._replicas.loop
+        self._replicas.purgatories["Fetch"].size += 1
+        self.session.waiting = self
+        self._pending = loop.pending()
+        self._pending.when_done(self._ended)
+        self._timer = loop.after(self._parameters.max_wait_ms, self._expire)
+        return self._pending
+
+    def marked(self, entry: FetchEntry) -> None:
+        """Measured when the append that it came from is over, and once for all that happen together."""
+        self._marked[entry] = None
+        if not self._has_check:
+            self._has_check = True
+            self._replicas.loop.soon(self._check)
+
+    def _check(self, _: object) -> None:
+        self._has_check = False
+        if self._pending is None or self._pending.is_done:
+            return
+        marked, self._marked = self._marked, {}
+        for entry in marked:
+            size = readable_bytes(entry, self._parameters)
+            if size is None:
+                self._finish()
+                return
+            self._note(entry, size)
+            assert entry.partition is not None
+            entry.partition.watch(entry)
+        if self._total >= self._parameters.min_bytes:
+            self._finish()
+
+    def _note(self, entry: FetchEntry, size: int) -> None:
+        self._total += size - self._sizes.get(entry, 0)
+        if size:
+            self._sizes[entry] = size
+        else:
+            self._sizes.pop(entry, None)
+
+    def _expire(self) -> None:
+        metrics = self._replicas.metrics
+        (metrics.follower_expirations if self._parameters.is_follower else metrics.fetch_expirations).count += 1
+        self._finish()
+
+    def _finish(self) -> None:
+        pending = self._pending
+        if pending is None or pending.is_done:
+            return
+        reading = read_entries(self._replicas, self.session.fresh_in_order(), self._parameters)
+        if reading.cold and not reading.bytes and not reading.is_urgent:
+            reading.release()
+            self._replicas.loop.spawn(self._resolve_cold(reading, pending))
+            return
+        if not pending.resolve(self._respond(reading)):
+            reading.release()
+
+    def give_way(self) -> None:
+        """Another request has gone on with the session: this one's epoch is over."""
+        if self._pending is not None:
+            self._pending.resolve(refused(errors.InvalidFetchSessionEpoch()))
+
+    def _ended(self, _: object) -> None:
+        """Answered, or given up because the connection is gone."""
+        self._replicas.purgatories["Fetch"].size -= 1
+        if self._timer is not None:
+            self._timer.cancel()
+        if self.session.waiting is self:
+            self.session.waiting = None
+        if self.session.id == NO_SESSION or self.session.is_closed:
+            self.session.close()
+
+    # What is not in the page cache.
+
+    async def _answer_cold(self, reading: Reading) -> FetchResponse:
+        for _ in range(READ_AHEADS_MAX):
+            for log, cold in reading.cold:
+                try:
+                    await self._replicas.logs.read_ahead(log, cold)
+                except errors.KafkaError:
+                    break  # the dir has failed, or is about to: the next read says so
+                break  # one is enough to answer; the others come with the next fetch
+            reading = read_entries(self._replicas, self.session.fresh_in_order(), self._parameters)
+            if reading.bytes or reading.is_urgent or not reading.cold:
+                break
+            reading.release()
+        return self._respond(reading)
+
+    async def _resolve_cold(self, reading: Reading, pending: Pending[FetchResponse]) -> None:
+        response = await self._answer_cold(reading)
+        if not pending.resolve(response):
+            release(response)
+
+    # The answer.
+
+    def _respond(self, reading: Reading) -> FetchResponse:
+        session = self.session
+        if not self.is_full and session.epoch != self._epoch:
+            reading.release()
+            return refused(errors.InvalidFetchSessionEpoch())
+        for log, cold in reading.cold:
+            self._replicas.logs.read_ahead(log, cold).is_observed = True
+        if self.wants_session:
+            told = [pair for pair in reading.results if self._tell(*pair) or self.is_full]
+            if self.is_full:
+                self._replicas.sessions.maybe_add(session, self._replicas.mono_ms())
+        else:
+            told = reading.results
+        if self._pending is None and session.id == NO_SESSION:
+            session.close()
+        response = _response(told)
+        response.session_id = session.id
+        self._count(told)
+        if reading.is_urgent:
+            self._complete(response)
+        return response
+
+    def _count(self, told: list[tuple[FetchEntry, PartitionData]]) -> None:
+        for entry, data in told:
+            size = size_of(data)
+            if size and entry.partition is not None:
+                entry.partition.topic.counters.bytes_out.count += size
+                self._replicas.metrics.all_topics.bytes_out.count += size
+
+    def _complete(self, response: FetchResponse) -> None:
+        self._replicas.metrics.failed_fetches.count += 1
+        if self._parameters.on_error is not None:
+            self._parameters.on_error(response)
+
+    def _tell(self, entry: FetchEntry, data: PartitionData) -> bool:
+        """Whether an incremental answer has to hold it; notes what the reader knows from here on."""
+        session = self.session
+        if data.error_code:
+            entry.told_high_watermark = NOTHING_TOLD  # so that the end of the error is told as well
+            return True
+        has_news = (
+            entry.told_high_watermark != data.high_watermark or entry.told_log_start_offset != data.log_start_offset
+        )
+        entry.told_high_watermark = data.high_watermark
+        entry.told_log_start_offset = data.log_start_offset
+        if size_of(data):
+            session.told_records(entry)
+            return True
+        if data.diverging_epoch.epoch >= 0:
+            return True
+        if not _has_more(entry, self._parameters):
+            session.told_all(entry)
+        return has_news
+
+
+def _has_more(entry: FetchEntry, parameters: FetchParameters) -> bool:
+    """Whether there was no room for it in this answer, or it is not in the page cache: then it is looked at again."""
+    assert entry.partition is not None
+    log = entry.partition.log
+    if log is None:
+        return True
+    if parameters.is_follower:
+        return entry.fetch_offset < log.log_end_offset
+    limit = log.last_stable_offset if parameters.isolation == TXN_COMMITTED else log.high_watermark
+    return entry.fetch_offset < limit
+
+
+def _response(told: list[tuple[FetchEntry, PartitionData]]) -> FetchResponse:
+    """Partitions of one topic stand together where they follow each other."""
+    response = FetchResponse()
+    topics: list[FetchableTopicResponse] = []
+    last: object = None
+    for entry, data in told:
+        key = entry.topic
+        if key != last or not topics:
+            topic = FetchableTopicResponse()
+            if type(key) is str:
+                topic.topic = key
+            else:
+                topic.topic_id = key  # type: ignore[assignment]
+            topic.partitions = [data]
+            topics.append(topic)
+            last = key
+        else:
+            topics[-1].partitions.append(data)
+    response.responses = topics
+    return response
+
+
+def refused(error: errors.KafkaError) -> FetchResponse:
+    response = FetchResponse()
+    response.error_code = error.code
+    response.session_id = 0
+    return response
+
+
+def release(response: FetchResponse) -> None:
+    """Of an answer that nobody takes any more."""
+    for topic in response.responses:
+        for data in topic.partitions:
+            if isinstance(data.records, FileRange):
+                data.records.release()

@@ -1,0 +1,75 @@
+"""Records for readers of old versions: converted down to the magic that they know, in a job.
+
+Versions 0 and 1 read magic 0, versions 2 and 3 magic 1. Before version 10 nobody reads zstd: a topic whose configs say
+zstd is refused, and so is a zstd batch that would have to be converted; one that a producer has compressed by itself
+goes out as it is from version 4 on, as Kafka sends it.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from odradek.protocol import errors
+from odradek.protocol.messages.k01_fetch import FetchRequest, FetchResponse, PartitionData
+from odradek.reactor.file_range import FileRange
+from odradek.reactor.pending import Pending
+from odradek.reactor.ports import Buffer, Job
+from odradek.records.convert import DownConverted, down_convert
+from odradek.replica.fetch import not_here, size_of
+
+if TYPE_CHECKING:
+    from odradek.replica.manager import ReplicaManager
+
+MAGIC_1_VERSION_MIN = 2
+MAGIC_2_VERSION_MIN = 4
+ZSTD = "zstd"
+
+
+async def for_old_reader(
+    replicas: "ReplicaManager", request: FetchRequest, version: int, answer: FetchResponse | Pending[FetchResponse]
+) -> FetchResponse:
+    response = await answer if isinstance(answer, Pending) else answer
+    offsets = _fetch_offsets(request) if version < MAGIC_2_VERSION_MIN else {}
+    for topic in response.responses:
+        hosted = replicas.topics.get(topic.topic)
+        is_refused = hosted is not None and hosted.config.compression_type == ZSTD
+        for number, data in enumerate(topic.partitions):
+            if data.error_code or not size_of(data):
+                continue
+            if is_refused:
+                topic.partitions[number] = _refused(data, errors.UnsupportedCompressionType())
+            elif version < MAGIC_2_VERSION_MIN:
+                offset = offsets.get((topic.topic, data.partition_index), 0)
+                topic.partitions[number] = await _converted(replicas, data, version, offset)
+    return response
+
+
+def _fetch_offsets(request: FetchRequest) -> dict[tuple[str, int], int]:
+    asked = [(topic.topic, partition) for topic in request.topics for partition in topic.partitions]
+    return {(topic, partition.partition): partition.fetch_offset for topic, partition in asked}
+
+
+async def _converted(replicas: "ReplicaManager", data: PartitionData, version: int, offset: int) -> PartitionData:
+    records: Any = data.records
+    magic = 0 if version < MAGIC_1_VERSION_MIN else 1
+    try:
+        converted: DownConverted = await replicas.loop.submit(_convert_job(records, magic, offset))
+    except errors.KafkaError as error:
+        return _refused(data, error)
+    finally:
+        if isinstance(records, FileRange):
+            records.release()
+    data.records = converted.data
+    replicas.metrics.fetch_conversions.count += converted.converted_count
+    return data
+
+
+def _convert_job(records: Buffer | FileRange, magic: int, offset: int) -> Job:
+    if isinstance(records, FileRange):
+        records = records.disk_file.pread(records.size, records.position)
+    yield len(records)
+    return down_convert(records, magic, offset)
+
+
+def _refused(data: PartitionData, error: errors.KafkaError) -> PartitionData:
+    if isinstance(data.records, FileRange):
+        data.records.release()
+    return not_here(data.partition_index, error)

@@ -1,0 +1,285 @@
+"""The replica manager: every partition that this broker hosts, and what requests and metadata do to them.
+
+It belongs to the reactor's thread. The metadata log decides which partitions are here and who leads them (`apply`);
+requests find a partition by the name or the id of its topic. A partition that the metadata names and that has no open
+log yet answers NOT_LEADER_OR_FOLLOWER: clients come again, and never see half a partition.
+
+The parts have their own files: `apply.py` (metadata), `append.py`, `delayed_fetch.py` and its kin (fetches and their
+sessions), `offsets.py`, `deletion.py`, `log_dirs.py` and `mover.py`.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from odradek.config.sources import BrokerLayers
+from odradek.log.append import AppendInfo
+from odradek.log.checkpoint import TopicPartition
+from odradek.log.log import Log
+from odradek.log.log_dir import LogDir
+from odradek.log.manager import LogManager
+from odradek.metrics.registry import Registry
+from odradek.protocol import errors
+from odradek.protocol.releases import Release
+from odradek.reactor.loop import Loop
+from odradek.reactor.pending import Pending
+from odradek.reactor.ports import Buffer
+from odradek.replica import append
+from odradek.replica.append import AppendRequest
+from odradek.replica.config import ReplicaConfig
+from odradek.replica.delayed import Purgatory
+from odradek.replica.fetch_entry import TopicKey
+from odradek.replica.isr import IsrProposal
+from odradek.replica.metrics import ReplicaMetrics
+from odradek.replica.partition import Partition
+from odradek.replica.session_cache import SessionCache
+from odradek.replica.topic import HostedTopic
+
+if TYPE_CHECKING:
+    from odradek.metadata.delta import MetadataDelta
+    from odradek.metadata.image import MetadataImage
+    from odradek.protocol.messages.k01_fetch import FetchRequest, FetchResponse
+    from odradek.replica.fetch import FetchParameters
+    from odradek.replica.mover import Mover
+
+# Asks the controller to take over a proposal of the ISR; the answer comes back through `Partition.sync`.
+Propose = Callable[[Partition, IsrProposal], None]
+# (transactional id, producer id, producer epoch, [(topic, partition)]) -> the partitions that are not in the
+# transaction, with their errors. None while there is no transaction coordinator.
+VerifyTransaction = Callable[[str, int, int, list[tuple[str, int]]], Pending[dict[tuple[str, int], errors.KafkaError]]]
+
+OPERATIONS = ("Produce", "Fetch", "DeleteRecords")
+
+
+class ReplicaManager:
+    __slots__ = (
+        "_clock",
+        "_mover",
+        "_propose",
+        "by_id",
+        "bytes_in",
+        "config",
+        "image",
+        "is_min_in_sync_capped",
+        "logs",
+        "loop",
+        "messages_in",
+        "metrics",
+        "node_id",
+        "on_dir_failure",
+        "produces",
+        "purgatories",
+        "release",
+        "sessions",
+        "topics",
+        "verify_transaction",
+    )
+
+    def __init__(
+        self,
+        loop: Loop,
+        logs: LogManager,
+        node_id: int,
+        config: ReplicaConfig,
+        metrics: Registry,
+        *,
+        release: Release,
+        propose: Propose | None = None,
+        verify_transaction: VerifyTransaction | None = None,
+    ) -> None:
+        """Without `propose` nobody else could be in sync: one node."""
+        self.loop = loop
+        self._clock = loop.ports.clock
+        self.logs = logs
+        self.node_id = node_id
+        self.config = config
+        self.release = release
+        self.is_min_in_sync_capped = release.name != "3.3"
+        self.metrics = ReplicaMetrics(metrics)
+        self.messages_in = self.metrics.all_topics.messages_in
+        self.bytes_in = self.metrics.all_topics.bytes_in
+        self.produces = self.metrics.all_topics.produces
+        self.purgatories = {operation: Purgatory() for operation in OPERATIONS}
+        self.sessions = SessionCache(
+            config.session_slots, loop.ports.rng.stream("fetch sessions"), self.metrics.session_evictions
+        )
+        self.topics: dict[str, HostedTopic] = {}
+        self.by_id: dict[bytes, HostedTopic] = {}
+        self.image: MetadataImage | None = None
+        self.verify_transaction = verify_transaction
+        self.on_dir_failure: Callable[[str], None] | None = None
+        self._propose = propose
+        self._mover: Mover | None = None
+        logs.dirs.listen(self._dir_failed)
+        logs.on_replaced = self._log_replaced
+        self.metrics.register(self)
+
+    # Which partitions there are.
+
+    def partitions(self) -> Iterator[Partition]:
+        for topic in self.topics.values():
+            yield from topic.partitions.values()
+
+    def partition(self, topic: str, index: int) -> Partition | None:
+        hosted = self.topics.get(topic)
+        return None if hosted is None else hosted.partitions.get(index)
+
+    def partition_by_id(self, topic_id: bytes, index: int) -> Partition | None:
+        hosted = self.by_id.get(topic_id)
+        return None if hosted is None else hosted.partitions.get(index)
+
+    def resolve(self, topic: TopicKey, index: int) -> Partition:
+        """The partition by the name or the id of its topic, or the error that tells why it is not here."""
+        hosted = self.topics.get(topic) if type(topic) is str else self.by_id.get(topic)  # type: ignore[arg-type]
+        partition = None if hosted is None else hosted.partitions.get(index)
+        if partition is None:
+            raise self._why_not(topic, index)
+        return partition
+
+    def leader_of(self, topic: TopicKey, index: int, current_leader_epoch: int = -1) -> Partition:
+        """The same, if we lead it in the epoch that the caller knows."""
+        partition = self.resolve(topic, index)
+        partition.leader_log(current_leader_epoch)
+        return partition
+
+    def _why_not(self, topic: TopicKey, index: int) -> errors.KafkaError:
+        image = None if self.image is None else self.image.topics
+        if isinstance(topic, str):
+            known = None if image is None else image.by_name.get(topic)
+            if known is None or index not in known.partitions:
+                return errors.UnknownTopicOrPartition()
+            return errors.NotLeaderOrFollower()
+        known = None if image is None else image.by_id.get(topic)
+        if known is None:
+            return errors.UnknownTopicId()
+        if index not in known.partitions:
+            return errors.UnknownTopicOrPartition()
+        if known.name in self.topics:
+            return errors.InconsistentTopicId()
+        return errors.NotLeaderOrFollower()
+
+    def topic_name(self, topic: TopicKey) -> str | None:
+        """None for an id that the metadata does not have."""
+        if isinstance(topic, str):
+            return topic
+        known = None if self.image is None else self.image.topics.by_id.get(topic)
+        return None if known is None else known.name
+
+    def host(self, name: str, topic_id: bytes) -> HostedTopic:
+        """The topic, from now on one of ours."""
+        hosted = self.topics.get(name)
+        if hosted is None:
+            hosted = self.topics[name] = self.by_id[bytes(topic_id)] = HostedTopic(self, name, bytes(topic_id))
+        return hosted
+
+    def drop(self, topic: HostedTopic) -> None:
+        if self.topics.get(topic.name) is topic:
+            del self.topics[topic.name]
+            self.metrics.registry.remove_tagged(topic=topic.name)
+        self.by_id.pop(topic.id, None)
+
+    # Metadata and configs.
+
+    async def apply(self, delta: "MetadataDelta", image: "MetadataImage") -> None:
+        """Makes and ends replicas as the delta says. Ends when their logs are open; errors have taken dirs offline."""
+        from odradek.replica.apply import apply
+
+        await apply(self, delta, image)
+
+    def update_topic_config(self, topic: str) -> None:
+        """After `LogManager.update_topic_config`."""
+        hosted = self.topics.get(topic)
+        if hosted is not None:
+            hosted.config = self.logs.topic_configs.of(topic)
+
+    def update_config(self, layers: BrokerLayers) -> None:
+        """After `LogManager.update_broker_defaults`: what is dynamic among the broker's configs."""
+        self.config = ReplicaConfig.from_config(layers.config)
+        self.sessions.slots = self.config.session_slots
+        for topic in self.topics.values():
+            topic.config = self.logs.topic_configs.of(topic.name)
+
+    def propose(self, partition: Partition, proposal: IsrProposal) -> None:
+        assert self._propose is not None, f"{partition} proposes {proposal} to nobody"
+        self._propose(partition, proposal)
+
+    def shrink_isrs(self) -> None:
+        """Every half `replica.lag.time.max.ms`: followers that lag leave the in-sync replicas."""
+        now_ms = self.mono_ms()
+        for partition in self.partitions():
+            if partition.sync is not None and partition.log is not None and not partition.sync.is_alone:
+                end_offset = partition.log.log_end_offset
+                proposal = partition.sync.maybe_shrink(end_offset, now_ms, self.config.lag_time_max_ms)
+                if proposal is not None:
+                    self.propose(partition, proposal)
+
+    def mono_ms(self) -> int:
+        return self._clock.mono_ms()
+
+    def live_replicas(self, partition: Partition) -> list[int]:
+        """The other replicas whose brokers are up."""
+        brokers = None if self.image is None else self.image.cluster.brokers
+        if brokers is None or len(partition.replicas) == 1:
+            return []
+        return [
+            replica
+            for replica in partition.replicas
+            if replica != self.node_id and (broker := brokers.get(replica)) is not None and not broker.fenced
+        ]
+
+    # Requests.
+
+    def append(
+        self, partition: Partition, records: Buffer | None, request: AppendRequest
+    ) -> AppendInfo | Pending[AppendInfo]:
+        """Appends to a partition that we lead; raises what is wrong with the records or the partition."""
+        return append.append(self, partition, records, request)
+
+    def fetch(self, request: "FetchRequest", parameters: "FetchParameters") -> "FetchResponse | Pending[FetchResponse]":
+        from odradek.replica.fetch_context import fetch
+
+        return fetch(self, request, parameters)
+
+    # Log dirs.
+
+    @property
+    def mover(self) -> "Mover":
+        if self._mover is None:
+            from odradek.replica.mover import Mover
+
+            self._mover = Mover(self)
+        return self._mover
+
+    def preferred_dir(self, topic: str, index: int) -> str | None:
+        """Where AlterReplicaLogDirs wants a partition that was not here when it was asked."""
+        return None if self._mover is None else self._mover.preferred.pop((topic, index), None)
+
+    def _log_replaced(self, topic_partition: TopicPartition, log: Log) -> None:
+        """A copy in another dir has become the log, at once: nothing may be appended to the old one any more."""
+        partition = self.partition(*topic_partition)
+        if partition is not None and partition.log is not None:
+            partition.log = log
+            partition.wake()
+
+    def _dir_failed(self, log_dir: LogDir, is_last: bool) -> None:
+        for topic, index in sorted(log_dir.offline):
+            partition = self.partition(topic, index)
+            if partition is not None:
+                partition.go_offline()
+        if self.on_dir_failure is not None:
+            self.on_dir_failure(log_dir.path)
+
+    # The end.
+
+    async def stop(self) -> None:
+        """Before the logs are stopped, which write the high watermarks down."""
+        if self._mover is not None:
+            await self._mover.stop()
+        for topic in list(self.topics.values()):
+            for partition in list(topic.partitions.values()):
+                partition.remove()
+
+    def breath(self) -> Pending[None]:
+        """Done when others have had their turn: between two slices of work that could take long."""
+        pending: Pending[None] = self.loop.pending()
+        self.loop.after(0, lambda: pending.resolve(None))
+        return pending

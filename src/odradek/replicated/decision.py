@@ -1,0 +1,29 @@
+"""What a core answers an event with: the records to append, and the response once they are committed."""
+
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
+
+R = TypeVar("R")
+
+
+class Decision(Generic[R]):
+    """Nothing has changed when a core returns this: `replay` of the appended records is what changes it.
+
+    Atomic records go into one batch, so that a reader of the log sees all of them or none. The others may be cut
+    into several batches, between any two records.
+    """
+
+    __slots__ = ("is_atomic", "records", "response")
+
+    def __init__(self, records: Sequence[Any], response: R, *, is_atomic: bool = True) -> None:
+        self.records = records
+        self.response = response
+        self.is_atomic = is_atomic
+
+    def __repr__(self) -> str:
+        return f"Decision({len(self.records)} records, {self.response!r})"
+
+
+def answer(response: R) -> Decision[R]:
+    """A decision that changes nothing: a read, or a refusal."""
+    return Decision((), response)

@@ -1,0 +1,219 @@
+"""Decide, append, replay, answer: how a replicated state machine is run.
+
+A core is a plain object that knows neither log nor clock. An event is a function of the core: it looks at the
+state and returns a `Decision`, and changes nothing. The runtime appends the decision's records to the log and, once
+the append has succeeded, replays them into the core at once, so that the next event sees them. The answer is
+another matter: it waits until the newest record that the decision *has seen*, its own or an older one, is
+committed. So a read waits as well while something it may have looked at could still be lost.
+
+                 attach               activate(epoch)              release
+    UNLOADED ------------> LOADING ------------------> ACTIVE ------------------> UNLOADED
+                              ^  records of the log        |  records of its own events
+
+A failed append has changed nothing: the error is the answer. Losing the leadership drops the core, because it
+may hold records that the log will lose; whoever waits gets `NotController` or what the owner says instead. The
+next core is loaded from the log.
+
+Records of the log come in through `replay_committed`, also while active: those that the runtime has appended
+itself are known by their offset and only move the commit gate.
+
+A core whose `replay` raises no longer equals its log, and nothing it says can be trusted: `on_fault` is told, and
+the runtime serves no more.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, Protocol, TypeVar
+
+from odradek.protocol.errors import KafkaError, PolicyViolation
+from odradek.reactor.loop import Loop
+from odradek.reactor.pending import Pending
+from odradek.replicated.decision import Decision
+
+RECORDS_PER_APPEND_MAX = 10_000
+SLICE_MS = 5  # of loading, in one turn of the loop
+RECORDS_PER_LOOK = 128  # between two looks at the clock
+
+UNLOADED, LOADING, ACTIVE = "unloaded", "loading", "active"
+
+
+class ReplicatedLog(Protocol):
+    """Where the records go. `append` puts them into one batch and returns the offset of the last one."""
+
+    def append(self, epoch: int, records: Sequence[Any]) -> int:
+        """Raises a KafkaError, and has appended nothing, when this node does not lead the log in that epoch."""
+        ...
+
+
+class Core(Protocol):
+    def replay(self, record: Any, offset: int) -> None:
+        """The only writer of the core's state. `record` is what the log holds, without its version."""
+        ...
+
+
+C = TypeVar("C", bound=Core)
+R = TypeVar("R")
+
+
+class Runtime(Generic[C]):
+    __slots__ = (
+        "_log",
+        "_loop",
+        "_make_core",
+        "_on_fault",
+        "_parked",
+        "_refusal",
+        "committed_offset",
+        "core",
+        "epoch",
+        "replayed_offset",
+        "state",
+    )
+
+    def __init__(
+        self,
+        loop: Loop,
+        log: ReplicatedLog,
+        make_core: Callable[[], C],
+        *,
+        refusal: Callable[[], KafkaError],
+        on_fault: Callable[[BaseException], None],
+    ) -> None:
+        self._loop = loop
+        self._log = log
+        self._make_core = make_core
+        self._on_fault = on_fault
+        self._refusal = refusal  # what a caller gets while this node does not serve
+        self._parked: deque[tuple[int, Pending[Any], Any, BaseException | None]] = deque()  # by rising offset
+        self.core = make_core()
+        self.state = UNLOADED
+        self.epoch = -1
+        self.replayed_offset = -1
+        self.committed_offset = -1
+
+    @property
+    def is_active(self) -> bool:
+        return self.state is ACTIVE
+
+    # Taking up and giving up the lead
+
+    def attach(self) -> None:
+        """A fresh core that is ready to be loaded."""
+        self._fail_parked()
+        self.core = self._make_core()
+        self.state = LOADING
+        self.epoch = -1
+        self.replayed_offset = -1
+        self.committed_offset = -1
+
+    def replay_committed(self, records: Sequence[Any], last_offset: int) -> None:
+        """Records of the log, in order. Those that were replayed when they were appended only open the gate."""
+        if last_offset > self.replayed_offset:
+            self._replay(records, last_offset)
+        self.commit(last_offset)
+
+    async def load(self, batches: Iterable[Sequence[Any]], last_offset: int) -> None:
+        """Much of the log, or a snapshot that stands for all of it up to an offset, in slices of `SLICE_MS`."""
+        began_ms = self._loop.ports.clock.mono_ms()
+        for records in batches:
+            for start in range(0, len(records), RECORDS_PER_LOOK):
+                self._replay(records[start : start + RECORDS_PER_LOOK], last_offset)
+                if self._loop.ports.clock.mono_ms() - began_ms >= SLICE_MS:
+                    await self._loop.sleep(0)
+                    began_ms = self._loop.ports.clock.mono_ms()
+        self.replayed_offset = last_offset
+        self.commit(last_offset)
+
+    def activate(self, epoch: int) -> None:
+        """From now on events are run: everything that the log holds has been replayed."""
+        assert self.state is LOADING, f"a runtime that is {self.state} cannot be activated"
+        self.state = ACTIVE
+        self.epoch = epoch
+
+    def release(self) -> bool:
+        """Stops serving; True if the core has seen records that may yet be lost, so that it must be loaded anew."""
+        is_dirty = self.replayed_offset > self.committed_offset
+        self._fail_parked()
+        if self.state is ACTIVE:
+            self.state = LOADING
+        self.epoch = -1
+        if is_dirty:
+            self.state = UNLOADED
+        return is_dirty
+
+    # Events
+
+    def run(self, event: Callable[[C], Decision[R]]) -> Pending[R]:
+        """Lets the core decide; the response comes when everything that the decision has seen is committed."""
+        pending: Pending[R] = self._loop.pending()
+        try:
+            decision = self._decide(event)
+        except Exception as error:  # noqa: BLE001 - the answer of this event, not of the runtime
+            self._park(pending, None, error)
+        else:
+            self._park(pending, decision.response, None)
+        return pending
+
+    def commit(self, offset: int) -> None:
+        """Everything up to this offset is committed."""
+        if offset <= self.committed_offset:
+            return
+        self.committed_offset = offset
+        parked = self._parked
+        while parked and parked[0][0] <= offset:
+            _, pending, response, error = parked.popleft()
+            _finish(pending, response, error)
+
+    def _decide(self, event: Callable[[C], Decision[R]]) -> Decision[R]:
+        if self.state is not ACTIVE:
+            raise self._refusal()
+        decision = event(self.core)
+        if decision.records:
+            self._append(decision)
+        return decision
+
+    def _append(self, decision: Decision[Any]) -> None:
+        records = decision.records
+        if len(records) <= RECORDS_PER_APPEND_MAX:
+            self._append_batch(records)
+        elif decision.is_atomic:
+            raise PolicyViolation("Unable to perform excessively large batch operation.")
+        else:
+            for start in range(0, len(records), RECORDS_PER_APPEND_MAX):
+                self._append_batch(records[start : start + RECORDS_PER_APPEND_MAX])
+
+    def _append_batch(self, records: Sequence[Any]) -> None:
+        last_offset = self._log.append(self.epoch, records)
+        assert last_offset - len(records) >= self.replayed_offset, "the log went on behind the back of its leader"
+        self._replay([record for record, _ in records], last_offset)
+
+    def _replay(self, records: Sequence[Any], last_offset: int) -> None:
+        replay = self.core.replay
+        try:
+            for offset, record in enumerate(records, last_offset - len(records) + 1):
+                replay(record, offset)
+        except Exception as error:
+            self.state = UNLOADED
+            self._fail_parked()
+            self._on_fault(error)
+            raise
+        self.replayed_offset = last_offset
+
+    def _park(self, pending: Pending[Any], response: Any, error: BaseException | None) -> None:
+        """A refusal waits as well: "that topic exists" may be said of one whose record is lost a moment later."""
+        if self.replayed_offset <= self.committed_offset or self.state is not ACTIVE:
+            _finish(pending, response, error)
+        else:
+            self._parked.append((self.replayed_offset, pending, response, error))
+
+    def _fail_parked(self) -> None:
+        parked, self._parked = self._parked, deque()
+        for _, pending, _, _ in parked:
+            pending.fail(self._refusal())
+
+
+def _finish(pending: Pending[Any], response: Any, error: BaseException | None) -> None:
+    if error is None:
+        pending.resolve(response)
+    else:
+        pending.fail(error)

@@ -1,0 +1,50 @@
+"""A broker in a process of its own, started as a user starts it, for the length of a test."""
+
+import contextlib
+import os
+import select
+import subprocess
+import sys
+import time
+
+READY_S_MAX = 20
+
+
+@contextlib.contextmanager
+def broker(release="4.3", properties=None, config=None):
+    """Yields (host, port); its data is gone afterwards. An unexpected error in its log fails the test."""
+    command = [sys.executable, "-m", "odradek", "start", "--ephemeral", "--release-version", release]
+    command += ["--config", str(config)] if config else ["--listen", "127.0.0.1:0"]
+    for name, value in (properties or {}).items():
+        command += ["--override", f"{name}={value}"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        yield _address(_ready_line(process))
+    finally:
+        process.terminate()
+        log = process.communicate(timeout=20)[1]
+    assert "Traceback" not in log, log[-5000:]
+
+
+def _ready_line(process):
+    deadline = time.monotonic() + READY_S_MAX
+    output = process.stdout.fileno()
+    os.set_blocking(output, False)
+    text = ""
+    while time.monotonic() < deadline:
+        if select.select([output], [], [], 0.1)[0]:
+            chunk = os.read(output, 65536).decode()
+            text += chunk
+            for line in text.splitlines():
+                if line.startswith("odradek ready:"):
+                    return line
+            if not chunk:
+                break
+    process.kill()
+    raise AssertionError(f"the broker did not start: {text}{process.communicate()[1]}")
+
+
+def _address(line):
+    bootstrap = next(word for word in line.split() if word.startswith("bootstrap="))
+    host, _, port = bootstrap.partition("=")[2].partition(",")[0].rpartition(":")
+    return host, int(port)

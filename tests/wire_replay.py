@@ -1,0 +1,382 @@
+"""Replays recorded conversations with a real Kafka and compares the answers.
+
+A recording is a file of frames: what a client sent, what the broker answered. `Replay` sends the requests, one after
+the other per connection, to whatever `ask(connection, frame)` reaches: a dispatcher, or a broker behind a socket. Both
+answers are decoded to Kafka's JSON form, stripped of what differs from run to run (`VARIES`) and of what differs for a
+reason (`EXCEPTIONS`), and must then be the same.
+
+Topic ids that a recording got from its broker are learnt from the answers and replaced in later requests.
+"""
+
+import gzip
+import json
+import socket
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from odradek.handlers import table
+from odradek.protocol import apis, releases, whole
+from odradek.protocol.declare import Struct
+from odradek.protocol.errors import PeerProtocolError
+from odradek.protocol.field import ARRAY, STRUCT, UUID, ZERO_UUID
+from odradek.protocol.json_form import to_json
+from odradek.protocol.messages.header import RequestHeader
+from odradek.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.protocol.uuids import parse_uuid
+
+WIRE = Path(__file__).parent / "golden" / "data" / "wire"
+CLOSED = "connection closed"
+
+# The settings of the recorded brokers that show in their answers.
+PROPERTIES = {
+    "log.index.size.max.bytes": "65536",
+    "log.retention.ms": "-1",
+    "log.segment.delete.delay.ms": "1000",
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "allow.everyone.if.no.acl.found": "true",
+}
+
+# A recorded client took its time: a broker may learn of a change after the controller has told the client.
+READING = frozenset({2, 3, 22, 29, 32, 35, 48, 60, 61, 75})
+PATIENCE_S = 2.0
+NOT_LEADER_OR_FOLLOWER = 6
+
+# Ids, times, addresses, sizes: told by every run in its own way. Only whether they are there is compared.
+VARIES = {
+    "topicId",
+    "producerId",
+    "clusterId",
+    "host",
+    "port",
+    "logDir",
+    "partitionSize",
+    "totalBytes",
+    "usableBytes",
+    "offsetLag",
+    "finalizedFeaturesEpoch",
+    "lastTimestamp",
+    "logAppendTimeMs",
+    "appendTimestampMs",
+    "currentTxnStartOffset",
+}
+# Offsets depend on what was in the topic before: what counts is how they grow from the first answer on.
+RELATIVE = {"baseOffset", "offset", "committedOffset", "lowWatermark"}
+
+# Arrays that Kafka writes in the order of a hash table.
+SORTED_BY = (
+    "apiKey",
+    "name",
+    "topic",
+    "nodeId",
+    "brokerId",
+    "partitionIndex",
+    "index",
+    "resourceName",
+    "logDir",
+    "principal",
+)
+
+
+class Excepted(NamedTuple):
+    releases: tuple[str, ...]
+    api: str
+    field: str
+    reason: str
+
+
+EXCEPTIONS = (
+    Excepted(("3.3", "4.3"), "SaslHandshake", "mechanisms", "SCRAM comes later"),
+    Excepted(("3.3", "4.3"), "ApiVersions", "apiKeys", "APIs that docs/gaps.md lists as not served are not told"),
+    Excepted(("4.3",), "ApiVersions", "finalizedFeatures", "share, streams and ELR are off until they are served"),
+    Excepted(("3.3", "4.3"), "Metadata", "topics", "topics of earlier conversations, internal ones among them"),
+    Excepted(("3.3", "4.3"), "DescribeLogDirs", "topics", "topics of earlier conversations, internal ones among them"),
+    Excepted(("3.3", "4.3"), "DescribeProducers", "activeProducers", "producers of earlier conversations"),
+    Excepted(
+        ("4.3",),
+        "CreateTopics, DescribeConfigs",
+        "configSource of min.insync.replicas",
+        "with ELR on, a 4.3 sets it for all brokers; here ELR is off",
+    ),
+)
+
+
+class Difference(NamedTuple):
+    api: str
+    version: int
+    request: object
+    recorded: object
+    ours: object
+
+    def __str__(self):
+        return f"{self.api} {self.version}: {self.request}\n  recorded {self.recorded}\n  ours     {self.ours}"
+
+
+def recordings(release, *flows):
+    """The files of one release: `broker-4.3.0_java-4.3.0_admin.jsonl.gz` is the flow "admin"."""
+    version = {"3.3": "3.3.2", "4.3": "4.3.0"}[release]
+    return [path for flow in flows for path in sorted(WIRE.glob(f"broker-{version}_*_{flow}.jsonl.gz"))]
+
+
+def frames_of(path):
+    with gzip.open(path, "rt") as lines:
+        return [json.loads(line) for line in lines]
+
+
+class Replay:
+    """`differences` is what is left after `run`; `asked` how many answers were compared."""
+
+    def __init__(self, release, ask):
+        self.release = releases.by_name(release)
+        self.ask = ask
+        self.ids = {}
+        self.first_offsets = ({}, {})
+        self.differences = []
+        self.asked = 0
+
+    def run(self, path):
+        answers = self._recorded_answers(path)
+        for frame in frames_of(path):
+            if frame["dir"] == "request" and self._is_served(frame):
+                self._one(frame, answers.get((frame["conn"], frame["correlation_id"], frame["api_key"])))
+        return self.differences
+
+    def _recorded_answers(self, path):
+        return {
+            (frame["conn"], frame["correlation_id"], frame["api_key"]): bytes.fromhex(frame["hex"])
+            for frame in frames_of(path)
+            if frame["dir"] == "response"
+        }
+
+    def _is_served(self, frame):
+        return frame["api_key"] in table.keys(releases.BROKER)
+
+    def _one(self, frame, recorded):
+        header, request = whole.decode_request(bytes.fromhex(frame["hex"]))
+        self._replace_ids(request)
+        sent = b"".join(whole.encode_request(header, request))
+        if recorded is None:
+            self.ask(frame["conn"], sent)
+            return  # the client had gone before the answer came
+        self.asked += 1
+        deadline = time.monotonic() + PATIENCE_S
+        key, version = frame["api_key"], frame["version"]
+        left, right = self._both(self.ask(frame["conn"], sent), recorded, key, version)
+        while left != right and (key in READING or _asks_again(right)) and time.monotonic() < deadline:
+            left, right = self._both(self.ask(frame["conn"], sent), recorded, key, version)
+        if left != right:
+            api = apis.by_key(key).message
+            self.differences.append(Difference(api, version, request, *_only_different(left, right)))
+
+    def _both(self, ours, recorded, key, version):
+        theirs = self._decoded(recorded, key, version)
+        mine = CLOSED if ours == CLOSED else self._decoded(ours, key, version)
+        if mine != CLOSED:
+            self._learn_ids(theirs, mine)
+        return self._comparable(theirs, key, 0), self._comparable(mine, key, 1)
+
+    def _decoded(self, frame, key, version):
+        """ApiVersions in a version that is not served is answered in version 0."""
+        if key == 18 and version > self.release.api_versions(releases.BROKER)[18][1]:
+            version = 0
+        response = whole.decode_response(frame, key, version)[1]
+        return to_json(response, version)
+
+    # Topic ids
+
+    def _replace_ids(self, struct):
+        for field in struct.fields:
+            value = getattr(struct, field.name)
+            if field.kind == UUID and value in self.ids:
+                setattr(struct, field.name, self.ids[value])
+            elif field.kind == STRUCT and isinstance(value, Struct):
+                self._replace_ids(value)
+            elif field.kind == ARRAY and value and isinstance(value[0], Struct):
+                for item in value:
+                    self._replace_ids(item)
+
+    def _learn_ids(self, theirs, mine):
+        ours = {}
+        _collect_ids(mine, ours)
+        known = {}
+        _collect_ids(theirs, known)
+        for name, topic_id in known.items():
+            if name in ours:
+                self.ids[parse_uuid(topic_id)] = parse_uuid(ours[name])
+
+    # What can be compared
+
+    def _comparable(self, form, key, side):
+        if form == CLOSED:
+            return form
+        api = apis.by_key(key).message
+        return self._stripped(_excepted(form, api, self.release, side), "", side)
+
+    def _stripped(self, form, name, side):
+        if isinstance(form, dict):
+            return {field: self._value(field, value, name, side) for field, value in form.items()}
+        if isinstance(form, list):
+            return sorted((self._stripped(item, name, side) for item in form), key=_order)
+        return form
+
+    def _value(self, field, value, parent, side):
+        if isinstance(value, (dict, list)):
+            return self._stripped(value, field, side)
+        if field in VARIES:
+            return None if value in (None, "", -1, "AAAAAAAAAAAAAAAAAAAAAA") else f"<{field}>"
+        if field in RELATIVE and isinstance(value, int) and value >= 0:
+            first = self.first_offsets[side].setdefault((parent, field), value)
+            return f"<first + {value - first}>"
+        return value
+
+
+def _asks_again(form):
+    """Whether every client would: the broker has heard of the partition, and its log is still being made."""
+    if isinstance(form, dict):
+        return form.get("errorCode") == NOT_LEADER_OR_FOLLOWER or any(map(_asks_again, form.values()))
+    return isinstance(form, list) and any(map(_asks_again, form))
+
+
+def _collect_ids(form, found):
+    if isinstance(form, list):
+        for item in form:
+            _collect_ids(item, found)
+    elif isinstance(form, dict):
+        if form.get("topicId") and form.get("name") and parse_uuid(form["topicId"]) != ZERO_UUID:
+            found[form["name"]] = form["topicId"]
+        for value in form.values():
+            _collect_ids(value, found)
+
+
+def _order(item):
+    if isinstance(item, dict):
+        return [
+            str(item[name]).zfill(12) if isinstance(item[name], int) else item[name]
+            for name in SORTED_BY
+            if item.get(name) is not None
+        ]
+    return [str(item)]
+
+
+def _excepted(form, api, release, side):
+    """The form without what `EXCEPTIONS` takes out of the comparison."""
+    form = json.loads(json.dumps(form))
+    if api == "ApiVersions":
+        served = table.keys(releases.BROKER)
+        form["apiKeys"] = [row for row in form["apiKeys"] if row["apiKey"] in served]
+        if release.name == "4.3":
+            off = [name for name, level in release.finalized_at_format.items() if level == 0]
+            features = form.get("finalizedFeatures", [])
+            form["finalizedFeatures"] = [row for row in features if row["name"] not in off]
+    if api == "SaslHandshake":
+        form["mechanisms"] = [name for name in form["mechanisms"] if not name.startswith("SCRAM")]
+    if api == "Metadata":
+        form["topics"] = [row for row in form["topics"] if _is_own(row["name"])]
+    if api == "DescribeLogDirs":
+        for result in form["results"]:
+            result["topics"] = [row for row in result["topics"] if _is_own(row["name"])]
+    if api == "DescribeProducers":
+        for topic in form["topics"]:
+            for partition in topic["partitions"]:
+                partition["activeProducers"] = []
+    if api in ("CreateTopics", "DescribeConfigs") and release.name == "4.3":
+        for row in _rows_named(form, "min.insync.replicas"):
+            row["configSource"] = "<differs>"
+    return form
+
+
+def _is_own(name):
+    """`wire...` are the topics of the conversations; "wire" itself was there before each of them."""
+    return name is None or name.startswith("wire")
+
+
+def _rows_named(form, name):
+    if isinstance(form, dict):
+        if form.get("name") == name and "configSource" in form:
+            yield form
+        for value in form.values():
+            yield from _rows_named(value, name)
+    elif isinstance(form, list):
+        for item in form:
+            yield from _rows_named(item, name)
+
+
+def _only_different(left, right):
+    """The smallest parts of the two forms in which they differ: a whole DescribeConfigs is hard to read."""
+    if isinstance(left, dict) and isinstance(right, dict) and left.keys() == right.keys():
+        parts = {name: _only_different(left[name], right[name]) for name in left if left[name] != right[name]}
+        return {name: part[0] for name, part in parts.items()}, {name: part[1] for name, part in parts.items()}
+    if isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
+        pairs = [_only_different(*pair) for pair in zip(left, right, strict=True) if pair[0] != pair[1]]
+        return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    if isinstance(left, list) and isinstance(right, list):
+        return [item for item in left if item not in right], [item for item in right if item not in left]
+    return left, right
+
+
+# Whom to ask
+
+
+class ServeTarget:
+    """A dispatcher's `serve` without a network; `settle(answer)` waits for a Pending, `connect()` makes a peer."""
+
+    def __init__(self, serve, settle, connect):
+        self._serve = serve
+        self._settle = settle
+        self._connect = connect
+        self._connections = {}
+
+    def ask(self, connection, frame):
+        if connection not in self._connections:
+            self._connections[connection] = self._connect()
+        peer = self._connections[connection]
+        try:
+            answer = self._settle(self._serve(peer, memoryview(bytearray(frame))))
+        except PeerProtocolError:
+            return CLOSED
+        return None if answer is None else b"".join(bytes(part) for part in answer)[4:]
+
+
+class SocketTarget:
+    """A broker behind an address; one real connection per recorded one."""
+
+    def __init__(self, host, port, timeout_s=10):
+        self._address = (host, port)
+        self._timeout_s = timeout_s
+        self._sockets = {}
+
+    def ask(self, connection, frame):
+        if connection not in self._sockets:
+            self._sockets[connection] = socket.create_connection(self._address, self._timeout_s)
+        peer = self._sockets[connection]
+        try:
+            peer.sendall(len(frame).to_bytes(4, "big") + frame)
+            return self._received(peer, int.from_bytes(self._received(peer, 4), "big"))
+        except (EOFError, ConnectionError):
+            peer.close()
+            del self._sockets[connection]
+            return CLOSED
+
+    def _received(self, peer, size):
+        data = b""
+        while len(data) < size:
+            chunk = peer.recv(size - len(data))
+            if not chunk:
+                raise EOFError
+            data += chunk
+        return data
+
+    def close(self):
+        for peer in self._sockets.values():
+            peer.close()
+        self._sockets.clear()
+
+
+def create_topic(ask, name, version=7, partitions=1):
+    """What a recording found there when it began."""
+    request = CreateTopicsRequest(
+        topics=[CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)], timeout_ms=10_000
+    )
+    header = RequestHeader(request_api_key=19, request_api_version=version, correlation_id=1, client_id="replay")
+    answer = whole.decode_response(ask("set-up", b"".join(whole.encode_request(header, request))), 19, version)[1]
+    assert answer.topics[0].error_code in (0, 36), answer
