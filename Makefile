@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 SOURCES := pyproject.toml setup.py $(shell find src -name '*.pyx')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint format unit property sim fuzz interop system bench long pages clean
+.PHONY: help setup start test lint format unit property sim fuzz interop system bench long pages clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -22,6 +22,9 @@ $(INSTALLED): $(SOURCES)
 	@$(PY) -m pip install --quiet --upgrade pip
 	@$(PY) -m pip install --quiet --editable '.[dev,bench]'
 	@touch $@
+
+start: setup ## run a broker on 127.0.0.1:9092 (ARGS='--listen HOST:PORT ...' for more)
+	@$(VENV)/bin/odradek start $(ARGS)
 
 test: setup ## run every stage that CI runs, with its time budget
 	$(PY) tools/stages.py

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "odradek"
-ALLOWED = ("reactor/adapters/", "cli/", "native.py")
+ALLOWED = ("reactor/adapters/", "cli/", "testing/", "native.py")
 OUTSIDE = """
     os time random uuid secrets threading socket select selectors asyncio subprocess pathlib
     _thread multiprocessing signal shutil tempfile glob queue concurrent mmap fcntl

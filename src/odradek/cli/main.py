@@ -3,12 +3,13 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from odradek import __version__
-from odradek.cli import log, protocol
 from odradek.cli.failure import Failure
 from odradek.cli.output import OutputLost, complain, guarded_output, settled_errors
 
+COMMANDS = ("start", "storage", "log", "protocol")  # each is a module of this package, imported when it is needed
 INTERRUPTED = 130  # 128 and the number of SIGINT, as a shell reports it
 
 EXIT_STATUS = """\
@@ -44,9 +45,10 @@ def _status(arguments: Sequence[str] | None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    parser = _parser()
+    given = sys.argv[1:] if arguments is None else arguments
+    parser = _parser(given[0] if given else None)
     try:
-        options = parser.parse_args(arguments)
+        options = parser.parse_args(given)
         if options.wants_version:
             print(_version())
         elif options.run is None:
@@ -61,7 +63,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(command: str | None) -> argparse.ArgumentParser:
+    """Of one command where it is named first: a broker should not wait for what other commands import."""
     parser = argparse.ArgumentParser(
         prog="odradek",
         description="Apache Kafka in Python.",
@@ -76,8 +79,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(metavar="COMMAND")
-    log.add_to(commands)
-    protocol.add_to(commands)
+    for name in (command,) if command in COMMANDS else COMMANDS:
+        import_module(f"odradek.cli.{name}").add_to(commands)
     return parser
 
 

@@ -1,0 +1,211 @@
+"""The broker of a node: Kafka's BrokerServer, in the same order.
+
+start   listeners bound ─ registered ─ caught up with the metadata log ─ logs loaded ─ first image applied ─
+        unfenced ─ requests are served
+stop    controlled shutdown ─ listeners drained ─ replicas and logs closed cleanly ─ no more heartbeats
+"""
+
+from odradek.broker import dynamic_config, node_metrics
+from odradek.broker.directory_assignments import DirectoryAssignments
+from odradek.broker.failures import DirFailures, OnFatal
+from odradek.broker.lifecycle import BrokerLifecycle, LifecycleConfig, Registration
+from odradek.broker.listening import HostName, advertised_endpoints, bind
+from odradek.broker.metadata_publisher import BrokerMetadataPublisher
+from odradek.broker.producer_ids import ProducerIds
+from odradek.broker.server_log import Logger
+from odradek.broker.shared import Shared
+from odradek.broker.start_refused import StartRefused
+from odradek.config.listeners import Endpoint, controller_names, endpoints, inter_broker_listener
+from odradek.handlers.dispatch import Dispatcher
+from odradek.log.checkpoint import TopicPartition
+from odradek.log.log import Log
+from odradek.log.log_dir import LogDirRefused
+from odradek.log.manager import LogManager
+from odradek.metadata.configs import TOPIC
+from odradek.network.socket_server import SocketServer
+from odradek.protocol import errors, releases
+from odradek.reactor.pending import Pending
+from odradek.replica.config import ReplicaConfig
+from odradek.replica.manager import ReplicaManager
+
+CONTROLLED_SHUTDOWN_MS_MAX = 10_000  # the controller is in this process: it answers at once or never
+DRAIN_MS = 200
+
+
+class BrokerServer:
+    __slots__ = (
+        "_log",
+        "_on_fatal",
+        "_shared",
+        "advertised",
+        "dispatcher",
+        "lifecycle",
+        "logs",
+        "replicas",
+        "socket_server",
+    )
+
+    def __init__(self, shared: Shared, host_name: HostName, on_fatal: OnFatal) -> None:
+        """Binds the listeners, so that a port that is taken is known before anything is written. StartRefused."""
+        self._shared = shared
+        self._on_fatal = on_fatal
+        self._log = self._logger("kafka.server.BrokerServer")
+        self.dispatcher = Dispatcher(shared.services, releases.BROKER)
+        self.socket_server = SocketServer(shared.loop, shared.config, shared.metrics, tls=shared.tls)
+        self.advertised = self._listen(host_name)
+        self.lifecycle = self._make_lifecycle()
+        self.logs: LogManager | None = None
+        self.replicas: ReplicaManager | None = None
+        self._offer_parts()
+
+    def _listen(self, host_name: HostName) -> list[Endpoint]:
+        config = self._shared.config
+        of_controllers = set(controller_names(config))
+        bound = {
+            endpoint.listener: bind(self.socket_server, endpoint, self.dispatcher.serve, "data")
+            for endpoint in endpoints(config, "listeners")
+            if endpoint.listener not in of_controllers
+        }
+        return advertised_endpoints(config, bound, host_name)
+
+    def _make_lifecycle(self) -> BrokerLifecycle:
+        shared = self._shared
+        registration = Registration(
+            shared.node_id,
+            shared.cluster_id,
+            shared.loop.ports.rng.stream("incarnation").bytes(16),
+            shared.release,
+            self.advertised,
+            list(shared.dirs.directory_ids.values()),
+            shared.dirs.previous_broker_epoch,
+        )
+        return BrokerLifecycle(
+            shared.loop,
+            shared.inter_broker,
+            registration,
+            LifecycleConfig.from_config(shared.config),
+            self._logger("kafka.server.BrokerLifecycleManager"),
+            lambda: shared.cache.image.offset,
+            self._cordoned_ids,
+        )
+
+    def _cordoned_ids(self) -> list[bytes]:
+        cordoned = () if self.logs is None else self.logs.dirs.cordoned
+        return [directory for path, directory in self._shared.dirs.directory_ids.items() if path in cordoned]
+
+    def _offer_parts(self) -> None:
+        shared, services = self._shared, self._shared.services
+        services.lifecycle = self.lifecycle
+        services.broker_epoch = lambda: self.lifecycle.broker_epoch
+        services.socket_server = self.socket_server
+        services.producer_ids = ProducerIds(shared.loop, shared.inter_broker, shared.node_id, services.broker_epoch)
+        shared.inter_broker.attach(releases.BROKER, self.dispatcher, inter_broker_listener(shared.config))
+
+    # Start
+
+    async def start(self) -> None:
+        self._log.info("Transition from SHUTDOWN to STARTING")
+        self._log.info("Starting broker")
+        self._shared.loader.add_publisher(_Applied(self.lifecycle))
+        self.lifecycle.start()
+        await self.lifecycle.initial_catch_up
+        await self._load_logs()
+        await self._follow_metadata()
+        await self.lifecycle.set_ready_to_unfence()
+        self.socket_server.enable()
+        self._log.info("Transition from STARTING to STARTED")
+
+    async def _load_logs(self) -> None:
+        shared = self._shared
+        of_topics = shared.cache.image.configs.by_resource.items()
+        self.logs = shared.services.logs = LogManager(
+            shared.loop,
+            shared.configs.current,
+            log_dirs=shared.dirs.log_dirs,
+            topic_overrides={name: configs for (kind, name), configs in of_topics if kind == TOPIC},
+            jobs=shared.jobs,
+        )
+        failures = DirFailures(
+            shared.dirs.metadata_dir, shared.dirs.directory_ids, self.lifecycle, self._log, self._on_fatal
+        )
+        self.logs.dirs.listen(failures.failed)
+        try:
+            await self.logs.start(is_stray=self._is_stray, locked=shared.dirs.locked)
+        except (LogDirRefused, errors.KafkaStorageError) as error:
+            raise StartRefused(str(error)) from error
+
+    def _is_stray(self, topic: str, partition: int, topic_id: bytes | None) -> bool:
+        """Whether the metadata knows no such replica of this broker: its directory is kept aside."""
+        found = self._shared.cache.topic(topic)
+        if found is None or (topic_id is not None and found.id != topic_id):
+            return True
+        state = found.partitions.get(partition)
+        return state is None or self._shared.node_id not in state.replicas
+
+    async def _follow_metadata(self) -> None:
+        shared, logs = self._shared, self.logs
+        assert logs is not None
+        self.replicas = shared.services.replicas = ReplicaManager(
+            shared.loop,
+            logs,
+            shared.node_id,
+            ReplicaConfig.from_config(shared.config),
+            shared.metrics,
+            release=shared.release,
+        )
+        node_metrics.register(shared.metrics, shared.services)
+        dynamic_config.wire(shared.configs, shared.services)
+        log = self._logger("kafka.server.metadata.BrokerMetadataPublisher")
+        publisher = BrokerMetadataPublisher(shared.loop, shared.services, self._assign_dirs(logs), log)
+        shared.loader.add_publisher(publisher)
+        await publisher.first_published
+
+    def _assign_dirs(self, logs: LogManager) -> DirectoryAssignments:
+        log = self._logger("org.apache.kafka.server.AssignmentsManager")
+        assignments = DirectoryAssignments(self._shared, logs, self.lifecycle, log)
+        take_over = logs.on_replaced
+
+        def replaced(topic_partition: TopicPartition, log: Log) -> None:
+            if take_over is not None:
+                take_over(topic_partition, log)
+            assignments.moved(*topic_partition)
+
+        logs.on_replaced = replaced
+        return assignments
+
+    def _logger(self, name: str) -> Logger:
+        return self._shared.log.logger(name, f"[{name.rpartition('.')[2]} id={self._shared.node_id}] ")
+
+    # Stop
+
+    async def stop(self, *, is_controlled: bool) -> None:
+        self._log.info("Transition from STARTED to SHUTTING_DOWN")
+        self._log.info("shutting down")
+        if is_controlled and self._shared.config["controlled.shutdown.enable"]:
+            await self._be_let_go()
+        await self.socket_server.stop(drain_ms=DRAIN_MS)
+        if self.replicas is not None:
+            await self.replicas.stop()
+        if self.logs is not None:
+            await self.logs.stop(self.lifecycle.broker_epoch)
+        self.lifecycle.close()
+        self._log.info("shut down completed")
+        self._log.info("Transition from SHUTTING_DOWN to SHUTDOWN")
+
+    async def _be_let_go(self) -> None:
+        let_go: Pending[None] = self.lifecycle.begin_controlled_shutdown()
+        timer = self._shared.loop.after(CONTROLLED_SHUTDOWN_MS_MAX, lambda: let_go.resolve(None))
+        await let_go
+        timer.cancel()
+
+
+class _Applied:
+    """Tells the lifecycle whenever the broker knows more of the metadata log."""
+
+    __slots__ = ("_lifecycle",)
+
+    def __init__(self, lifecycle: BrokerLifecycle) -> None:
+        self._lifecycle = lifecycle
+
+    def publish(self, delta: object, image: object) -> None:
+        self._lifecycle.metadata_applied()

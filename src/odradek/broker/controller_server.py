@@ -1,0 +1,165 @@
+"""The controller of a node: Kafka's ControllerServer, with the quorum and the metadata log below it.
+
+start   metadata log and quorum ─ the controller takes over when this node leads ─ its listener serves
+stop    listener ─ controller ─ quorum
+"""
+
+from odradek.broker.controller_registration import ControllerRegistration
+from odradek.broker.dynamic_config import concerns_network
+from odradek.broker.failures import OnFatal
+from odradek.broker.listening import bind
+from odradek.broker.shared import Shared
+from odradek.broker.start_refused import StartRefused
+from odradek.config.listeners import Endpoint, controller_names, endpoints
+from odradek.controller.config import ControllerConfig, SnapshotConfig
+from odradek.controller.core import Versioned
+from odradek.controller.quorum_controller import QuorumController
+from odradek.controller.snapshots import SnapshotGenerator
+from odradek.handlers.dispatch import Dispatcher
+from odradek.metadata.bootstrap import bootstrap_of_release, read_bootstrap
+from odradek.metadata.formatting import METADATA_LOG
+from odradek.metadata.loader import MetadataLoader
+from odradek.metadata.quorum_config import quorum_of
+from odradek.metadata.snapshot_file import CorruptSnapshot
+from odradek.network.socket_server import SocketServer
+from odradek.protocol import errors, releases
+from odradek.raft.client import RaftClient
+from odradek.raft.config import RaftConfig
+from odradek.raft.voters import Voter, VoterEndpoint, VoterSet
+from odradek.reactor.pending import Pending
+from odradek.reactor.ports import Disk, Job
+
+FETCH, VOTE = 1, 52
+PRE_VOTE_FROM = 2  # the version of Vote that has it
+FIRST_RECORDS_MAX = 100  # in a log that is longer, they have been written long ago
+
+
+class ControllerServer:
+    __slots__ = ("_log", "_on_fatal", "_shared", "controller", "dispatcher", "endpoints", "socket_server")
+
+    def __init__(self, shared: Shared, on_fatal: OnFatal) -> None:
+        """Binds the listeners. StartRefused."""
+        self._shared = shared
+        self._on_fatal = on_fatal
+        self._log = shared.log.logger("kafka.server.ControllerServer", f"[ControllerServer id={shared.node_id}] ")
+        self.dispatcher = Dispatcher(shared.services, releases.CONTROLLER)
+        self.socket_server = SocketServer(shared.loop, shared.config, shared.metrics, tls=shared.tls)
+        self.endpoints = self._listen()
+        self.controller: QuorumController | None = None
+        self._make_quorum()
+
+    def _listen(self) -> list[Endpoint]:
+        names = controller_names(self._shared.config)
+        return [
+            bind(self.socket_server, endpoint, self.dispatcher.serve, "control")
+            for endpoint in endpoints(self._shared.config, "listeners")
+            if endpoint.listener in names
+        ]
+
+    def _make_quorum(self) -> None:
+        shared = self._shared
+        versions = shared.release.api_versions(releases.CONTROLLER)
+        shared.raft = shared.services.raft = RaftClient(
+            shared.loop,
+            shared.jobs,
+            f"{shared.dirs.metadata_dir}/{METADATA_LOG}",
+            shared.node_id,
+            shared.dirs.metadata_directory_id,
+            shared.cluster_id,
+            self._configured_voters(),
+            RaftConfig.from_config(shared.config),
+            self._send,
+            shared.metrics,
+            on_fatal=self._quorum_failed,
+            has_pre_vote=versions[VOTE][1] >= PRE_VOTE_FROM,
+            fetch_version=versions[FETCH][1],
+        )
+        shared.loader = MetadataLoader(
+            shared.loop, high_watermark=lambda: shared.raft.high_watermark, on_fault=self._metadata_failed
+        )
+        shared.loader.add_publisher(shared.cache)
+
+    def _configured_voters(self) -> VoterSet | None:
+        voters = quorum_of(self._shared.config).voters
+        name = controller_names(self._shared.config)[0]
+        named = [Voter(id=each.id, endpoints=(VoterEndpoint(name, each.host, each.port),)) for each in voters]
+        return VoterSet(named) if named else None
+
+    def _send(self, node_id: int, request: object) -> Pending[object]:
+        raise errors.BrokerNotAvailable(f"Node {node_id} cannot be reached: several controllers come with the cluster.")
+
+    # Start and stop
+
+    async def start(self) -> None:
+        self._log.info("Starting controller")
+        shared = self._shared
+        try:
+            await shared.raft.start()
+        except errors.KafkaError as error:
+            raise StartRefused(f"The metadata log cannot be opened: {error.message}") from error
+        self.controller = shared.services.controller = await self._make_controller()
+        self.controller.start()
+        shared.raft.register(shared.loader)
+        shared.inter_broker.attach(releases.CONTROLLER, self.dispatcher, self.endpoints[0].listener)
+        await self.controller.until_active()
+        self.socket_server.enable()
+        self._add_publishers()
+
+    def _add_publishers(self) -> None:
+        shared = self._shared
+        shared.configs.listen(concerns_network, lambda layers: self.socket_server.update_config(layers.config))
+        snapshots = SnapshotGenerator(
+            shared.loop, shared.raft, shared.release, SnapshotConfig.from_config(shared.config)
+        )
+        shared.loader.add_publisher(snapshots)
+        name = "kafka.server.ControllerRegistrationManager"
+        log = shared.log.logger(name, f"[ControllerRegistrationManager id={shared.node_id}] ")
+        shared.loader.add_publisher(ControllerRegistration(shared, self.endpoints, log))
+
+    async def _make_controller(self) -> QuorumController:
+        shared = self._shared
+        return QuorumController(
+            shared.loop,
+            shared.raft,
+            node_id=shared.node_id,
+            cluster_id=shared.cluster_id,
+            release=shared.release,
+            static_configs=shared.configs.static,
+            config=ControllerConfig.from_config(shared.config),
+            bootstrap=await self._bootstrap_records(),
+            on_fault=self._metadata_failed,
+            is_own_lock_held=lambda: shared.dirs.metadata_dir in shared.dirs.locked,
+        )
+
+    async def _bootstrap_records(self) -> list[Versioned]:
+        """What formatting has left for the first controller of an empty log."""
+        if self._shared.raft.high_watermark > FIRST_RECORDS_MAX:
+            return []
+        try:
+            found = await self._shared.loop.submit(
+                _read_bootstrap(self._shared.loop.ports.disk, self._shared.dirs.metadata_dir)
+            )
+        except (CorruptSnapshot, OSError) as error:
+            raise StartRefused(f"The bootstrap records cannot be read: {error}") from error
+        return (found or bootstrap_of_release(self._shared.release)).records
+
+    async def stop(self) -> None:
+        self._log.info("shutting down")
+        await self.socket_server.stop(drain_ms=0)
+        if self.controller is not None:
+            self.controller.stop()
+        await self._shared.raft.shutdown()
+
+    # What goes wrong
+
+    def _quorum_failed(self, error: BaseException) -> None:
+        self._on_fatal(f"The metadata log has failed: {error}")
+
+    def _metadata_failed(self, error: BaseException) -> None:
+        self._on_fatal(f"The metadata log cannot be applied: {error}")
+
+
+def _read_bootstrap(disk: Disk, directory: str) -> Job:
+    found = read_bootstrap(disk, directory)
+    yield 0
+    return found

@@ -1,0 +1,38 @@
+"""What a node does when a disk fails: the dir with the metadata log ends it, so does the last dir, another does not."""
+
+from collections.abc import Callable
+from typing import Any
+
+from odradek.broker.server_log import Logger
+from odradek.log.log_dir import LogDir
+
+OnFatal = Callable[[str], None]
+
+
+class DirFailures:
+    """Listens to the log manager's dirs."""
+
+    __slots__ = ("_directory_ids", "_lifecycle", "_log", "_metadata_dir", "_on_fatal")
+
+    def __init__(
+        self,
+        metadata_dir: str,
+        directory_ids: dict[str, bytes],
+        lifecycle: Any,
+        log: Logger,
+        on_fatal: OnFatal,
+    ) -> None:
+        self._metadata_dir = metadata_dir
+        self._directory_ids = directory_ids
+        self._lifecycle = lifecycle
+        self._log = log
+        self._on_fatal = on_fatal
+
+    def failed(self, log_dir: LogDir, is_last: bool) -> None:
+        self._log.error(f"Stopping serving logs in dir {log_dir.path}: {log_dir.failure}")
+        if log_dir.path == self._metadata_dir:
+            self._on_fatal(f"The log dir {log_dir.path} with the metadata log has failed: {log_dir.failure}")
+        elif is_last:
+            self._on_fatal(f"Shutdown broker because all log dirs have failed, {log_dir.path} last: {log_dir.failure}")
+        elif log_dir.path in self._directory_ids:
+            self._lifecycle.dir_failed(self._directory_ids[log_dir.path])

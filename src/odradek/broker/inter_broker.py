@@ -1,0 +1,96 @@
+"""What one node asks another, or the controller: always as a message, also where both are this very process.
+
+The local route puts the request into the loop's queue and lets the dispatcher of the right listener answer it, exactly
+as it would answer a peer. So no component can come to depend on being served inside its own call.
+"""
+
+from typing import Any, NamedTuple, Protocol
+
+from odradek.protocol.declare import Request
+from odradek.protocol.errors import BrokerNotAvailable
+from odradek.protocol.releases import BROKER, CONTROLLER, Release
+from odradek.reactor.loop import Loop
+from odradek.reactor.pending import Pending
+from odradek.security.principal import ANONYMOUS, Principal
+
+ACTIVE_CONTROLLER = -1  # the node id that stands for whoever is the active controller
+
+
+class Local(Protocol):
+    """A dispatcher's door for requests that never were on a wire."""
+
+    def serve_local(
+        self,
+        request: Request,
+        version: int,
+        *,
+        principal: Any,
+        listener: str = ...,
+        address: tuple[str, int] = ...,
+        client_id: str | None = ...,
+    ) -> Pending[Any]: ...
+
+
+class InterBroker:
+    __slots__ = ("_local", "_loop", "_node_id", "_release")
+
+    def __init__(self, loop: Loop, node_id: int, release: Release) -> None:
+        self._loop = loop
+        self._node_id = node_id
+        self._release = release
+        self._local: dict[str, tuple[Local, str]] = {}
+
+    def attach(self, kind: str, dispatcher: Local, listener: str) -> None:
+        """Requests to this node's broker or controller go to this dispatcher, as if they came in on that listener."""
+        self._local[kind] = (dispatcher, listener)
+
+    def send(
+        self,
+        node_id: int,
+        request: Request,
+        *,
+        version: int | None = None,
+        principal: Principal | None = None,
+        client_id: str | None = None,
+    ) -> Pending[Any]:
+        """The response. `version` is the newest that both sides know, `principal` this broker's own, unless given."""
+        kind = CONTROLLER if node_id == ACTIVE_CONTROLLER else BROKER
+        if kind == BROKER and node_id != self._node_id:
+            raise BrokerNotAvailable(
+                f"Node {node_id} is not known here: this cluster has the node {self._node_id} alone."
+            )
+        answered: Pending[Any] = self._loop.pending()
+        chosen = self.newest_version(kind, request) if version is None else version
+        self._loop.soon(self._deliver, _Sent(kind, request, chosen, principal or ANONYMOUS, client_id, answered))
+        return answered
+
+    def newest_version(self, kind: str, request: Request) -> int:
+        assert request.api_key is not None
+        return self._release.api_versions(kind, has_telemetry=True)[request.api_key][1]
+
+    def _deliver(self, sent: "_Sent") -> None:
+        local = self._local.get(sent.kind)
+        if local is None:
+            sent.answered.fail(BrokerNotAvailable(f"This node has no {sent.kind.lower()} that serves."))
+            return
+        dispatcher, listener = local
+        serving = dispatcher.serve_local(
+            sent.request, sent.version, principal=sent.principal, listener=listener, client_id=sent.client_id
+        )
+        serving.when_done(lambda done: _hand_over(done, sent.answered))
+
+
+class _Sent(NamedTuple):
+    kind: str
+    request: Request
+    version: int
+    principal: Principal
+    client_id: str | None
+    answered: Pending[Any]
+
+
+def _hand_over(done: Pending[Any], answered: Pending[Any]) -> None:
+    if done.error is not None:
+        answered.fail(done.error)
+    else:
+        answered.resolve(done.value())

@@ -1,0 +1,35 @@
+"""Addresses: what a server binds, and what it tells clients to connect to."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from odradek.broker.start_refused import StartRefused
+from odradek.config.listeners import Endpoint, advertised
+from odradek.config.parsed import Config
+from odradek.network.socket_server import SocketServer
+
+HostName = Callable[[], str]
+_EVERYWHERE = ("", "0.0.0.0", "::")
+
+
+def bind(server: SocketServer, endpoint: Endpoint, serve: Any, plane: str) -> Endpoint:
+    """Listens there; the endpoint with the port that it got."""
+    try:
+        listener = server.add_listener(endpoint, serve, plane=plane)
+    except OSError as error:
+        where = f"{endpoint.host or '0.0.0.0'}:{endpoint.port}"
+        raise StartRefused(f"cannot listen on {where} ({endpoint.listener}): {error.strerror}") from error
+    except ValueError as error:  # a ConfigError, or what OpenSSL has against the stores
+        raise StartRefused(str(error)) from error
+    return Endpoint(endpoint.listener, endpoint.protocol, endpoint.host, listener.address[1])
+
+
+def advertised_endpoints(config: Config, bound: Mapping[str, Endpoint], host_name: HostName) -> list[Endpoint]:
+    """What is advertised, with real ports: port 0 is whatever was bound, and no host is the name of this one."""
+    return [_advertised(endpoint, bound.get(endpoint.listener), host_name) for endpoint in advertised(config)]
+
+
+def _advertised(endpoint: Endpoint, bound: Endpoint | None, host_name: HostName) -> Endpoint:
+    port = bound.port if bound is not None and endpoint.port == 0 else endpoint.port
+    host = host_name() if endpoint.host in _EVERYWHERE else endpoint.host
+    return Endpoint(endpoint.listener, endpoint.protocol, host, port)

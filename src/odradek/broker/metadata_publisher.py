@@ -1,0 +1,59 @@
+"""From the metadata log to the broker's parts: every image is applied to configs and replicas, in order.
+
+What requests see changes at once, in the call that publishes. Files follow as jobs; images do not wait for those of the
+images before them, because the log manager does what is asked of one partition in the order in which it was asked.
+"""
+
+from odradek.broker.directory_assignments import DirectoryAssignments
+from odradek.broker.server_log import Logger
+from odradek.config.errors import ConfigError
+from odradek.handlers.services import Services
+from odradek.metadata.configs import ALL_BROKERS, BROKER, TOPIC
+from odradek.metadata.delta import MetadataDelta
+from odradek.metadata.image import MetadataImage
+from odradek.reactor.loop import Loop
+from odradek.reactor.pending import Pending
+
+
+class BrokerMetadataPublisher:
+    """`first_published` is done when the replicas of the first image are open."""
+
+    __slots__ = ("_assignments", "_log", "_loop", "_own_name", "_services", "first_published")
+
+    def __init__(self, loop: Loop, services: Services, assignments: DirectoryAssignments, log: Logger) -> None:
+        self._loop = loop
+        self._services = services
+        self._assignments = assignments
+        self._own_name = str(services.node_id)
+        self._log = log
+        self.first_published: Pending[None] = loop.pending()
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        if delta.configs.changed:
+            self._apply_configs(delta, image)
+        self._loop.spawn(self._apply(delta, image))
+
+    async def _apply(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        try:
+            await self._services.replicas.apply(delta, image)
+            self._assignments.applied(delta)
+        except Exception as error:  # noqa: BLE001 - later images still have to be applied
+            self._log.error(f"Error applying the metadata up to offset {image.offset} to the replicas.", error)
+        self.first_published.resolve(None)
+
+    # Configs
+
+    def _apply_configs(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        changed, configs = delta.configs.changed, image.configs
+        if (BROKER, ALL_BROKERS) in changed or (BROKER, self._own_name) in changed:
+            self._services.layers.update(configs.of(BROKER, ALL_BROKERS), configs.of(BROKER, self._own_name))
+        for resource_type, name in changed:
+            if resource_type == TOPIC:
+                self._update_topic(name, image)
+
+    def _update_topic(self, name: str, image: MetadataImage) -> None:
+        try:
+            self._services.logs.update_topic_config(name, image.configs.of(TOPIC, name))
+            self._services.replicas.update_topic_config(name)
+        except ConfigError as error:
+            self._log.error(f"The configs of the topic {name} could not be taken over: {error}")

@@ -1,0 +1,94 @@
+"""Gauges of the node as a whole, under Kafka's names. Those of partitions are read from the logs, at scrape time."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from odradek.handlers.services import Services
+from odradek.metadata.topics import NO_LEADER
+from odradek.metrics.registry import Collected, Number, Registry
+
+_CONTROLLER = "KafkaController"
+
+
+def register(registry: Registry, services: Services) -> None:
+    _register_broker(registry, services)
+    _register_cluster(registry, services)
+    registry.collect(lambda: _of_logs(services.logs))
+
+
+def _register_broker(registry: Registry, services: Services) -> None:
+    idle = IdleShare(services)
+    registry.gauge("kafka.server", "KafkaServer", "BrokerState", lambda: services.lifecycle.state.value)
+    registry.gauge("kafka.server", "KafkaRequestHandlerPool", "RequestHandlerAvgIdlePercent", idle.read)
+    registry.attribute(
+        "kafka.server", "broker-metadata-metrics", "last-applied-record-offset", lambda: services.metadata.image.offset
+    )
+    registry.attribute(
+        "kafka.server",
+        "broker-metadata-metrics",
+        "last-applied-record-timestamp",
+        lambda: services.metadata.image.append_ms,
+    )
+    registry.gauge("kafka.log", "LogManager", "OfflineLogDirectoryCount", lambda: len(services.logs.dirs.offline))
+    for path in services.logs.dirs.by_path:
+        _register_dir(registry, services, path)
+
+
+def _register_dir(registry: Registry, services: Services, path: str) -> None:
+    def is_offline() -> Number:
+        return int(not services.logs.dirs.by_path[path].is_online)
+
+    registry.gauge("kafka.log", "LogManager", "LogDirectoryOffline", is_offline, {"logDirectory": path})
+
+
+def _register_cluster(registry: Registry, services: Services) -> None:
+    def gauge(name: str, read: Any) -> None:
+        registry.gauge("kafka.controller", _CONTROLLER, name, read)
+
+    def brokers() -> list[Any]:
+        return list(services.metadata.image.cluster.brokers.values())
+
+    gauge("ActiveControllerCount", lambda: int(services.raft.is_leader))
+    gauge("ActiveBrokerCount", lambda: sum(not broker.fenced for broker in brokers()))
+    gauge("FencedBrokerCount", lambda: sum(broker.fenced for broker in brokers()))
+    gauge("GlobalTopicCount", lambda: len(services.metadata.image.topics.by_id))
+    gauge("GlobalPartitionCount", lambda: sum(1 for _ in _partitions(services)))
+    gauge("OfflinePartitionsCount", lambda: sum(each.leader == NO_LEADER for each in _partitions(services)))
+    gauge(
+        "PreferredReplicaImbalanceCount",
+        lambda: sum(each.leader != each.replicas[0] for each in _partitions(services)),
+    )
+
+
+def _partitions(services: Services) -> Iterator[Any]:
+    for topic in services.metadata.image.topics.by_id.values():
+        yield from topic.partitions.values()
+
+
+def _of_logs(logs: Any) -> Iterator[Collected]:
+    for (topic, partition), log in list(logs.current.items()):
+        if log.is_closed:
+            continue
+        tags = {"topic": topic, "partition": str(partition)}
+        yield "kafka.log", "Log", "NumLogSegments", tags, len(log.segments)
+        yield "kafka.log", "Log", "LogStartOffset", tags, log.log_start_offset
+        yield "kafka.log", "Log", "LogEndOffset", tags, log.log_end_offset
+        yield "kafka.log", "Log", "Size", tags, log.size
+
+
+class IdleShare:
+    """The share of the time that the reactor has slept since the last look: 1 is idle, 0 is overloaded."""
+
+    __slots__ = ("_idle_ms", "_loop", "_seen_ms")
+
+    def __init__(self, services: Services) -> None:
+        self._loop = services.loop
+        self._idle_ms = self._loop.idle_ms
+        self._seen_ms = services.clock.mono_ms()
+
+    def read(self) -> Number:
+        now_ms, idle_ms = self._loop.ports.clock.mono_ms(), self._loop.idle_ms
+        span_ms = now_ms - self._seen_ms
+        share = 1.0 if span_ms <= 0 else min(1.0, (idle_ms - self._idle_ms) / span_ms)
+        self._seen_ms, self._idle_ms = now_ms, idle_ms
+        return share

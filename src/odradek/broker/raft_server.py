@@ -1,0 +1,251 @@
+"""A node of a KRaft cluster: Kafka's KafkaRaftServer, here with both roles in one process.
+
+    start   dirs locked, formatted if they are fresh ─ configs ─ quorum ─ controller ─ broker ─ "Kafka Server started"
+    stop    broker ─ controller ─ quorum ─ locks let go of
+
+Everything outside comes from the loop's ports and the arguments, so that the same node runs in a simulation.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from odradek import __version__
+from odradek.broker.broker_server import BrokerServer
+from odradek.broker.controller_server import ControllerServer
+from odradek.broker.dynamic_config import DynamicBrokerConfig
+from odradek.broker.formatting import format_fresh_dirs, release_of
+from odradek.broker.http import HttpServer
+from odradek.broker.lifecycle import RUNNING
+from odradek.broker.listening import HostName
+from odradek.broker.monitoring import pages
+from odradek.broker.node_dirs import NodeDirs, dirs_of
+from odradek.broker.server_log import ServerLog, Sink
+from odradek.broker.shared import Shared
+from odradek.broker.start_refused import StartRefused
+from odradek.config.errors import ConfigError
+from odradek.config.listeners import has_role
+from odradek.handlers.faults import Faults
+from odradek.network.listener_security import MakeTlsContext
+from odradek.protocol.releases import by_name
+from odradek.reactor.loop import Loop
+from odradek.reactor.pending import Pending
+from odradek.reactor.ports import Cancelled
+from odradek.reactor.task import Task
+
+__all__ = ["KafkaRaftServer", "StartRefused"]
+
+NAME = "kafka.server.KafkaRaftServer"
+
+
+class KafkaRaftServer:
+    __slots__ = (
+        "_dirs",
+        "_failure",
+        "_faults",
+        "_formats_fresh_dirs",
+        "_host_name",
+        "_http",
+        "_log",
+        "_metrics_listen",
+        "_on_fatal",
+        "_properties",
+        "_release",
+        "_starting",
+        "_stopping",
+        "_tls",
+        "broker",
+        "controller",
+        "log",
+        "loop",
+        "shared",
+        "stopped",
+    )
+
+    def __init__(
+        self,
+        loop: Loop,
+        properties: Mapping[str, str],
+        *,
+        release: str | None = None,
+        formats_fresh_dirs: bool = False,
+        metrics_listen: tuple[str, int] | None = None,
+        host_name: HostName = lambda: "localhost",
+        sink: Sink = lambda *line: None,
+        on_fatal: Callable[[str], None] = lambda reason: None,
+        tls: MakeTlsContext | None = None,
+        faults: Faults | None = None,
+    ) -> None:
+        """`release` is for dirs that are formatted now, or to open others as; `on_fatal` is told why it gives up.
+
+        `tls` makes the contexts of TLS listeners: the adapter's function, which loads OpenSSL when it is called.
+        `faults` is asked before every request of a peer is handled; see `testing/`.
+        """
+        self.loop = loop
+        self._properties = properties
+        self._release = release
+        self._formats_fresh_dirs = formats_fresh_dirs
+        self._metrics_listen = metrics_listen
+        self._host_name = host_name
+        self._on_fatal = on_fatal
+        self._tls = tls
+        self._faults = faults
+        self._failure: str | None = None
+        self.log = ServerLog(loop.ports.clock.wall_ms, sink)
+        self._log = self.log.logger(NAME)
+        self._dirs: NodeDirs | None = None
+        self._http: HttpServer | None = None
+        self._starting: Task[None] | None = None
+        self._stopping: Task[None] | None = None
+        self.shared: Shared | None = None
+        self.controller: ControllerServer | None = None
+        self.broker: BrokerServer | None = None
+        self.stopped: Pending[None] = loop.pending()
+
+    # Start
+
+    async def start(self) -> None:
+        """Done when requests are served. StartRefused if it cannot be; Cancelled if it was stopped meanwhile."""
+        self._starting = self.loop.spawn(self._start())
+        try:
+            await self._starting
+        except (StartRefused, ConfigError) as error:
+            await self.stop()
+            raise StartRefused(str(error)) from None
+
+    async def _start(self) -> None:
+        shared = self.shared = await self._make_shared()
+        self._log = self.log.logger(NAME, f"[KafkaRaftServer nodeId={shared.node_id}] ")
+        self.controller = ControllerServer(shared, self._fatal)
+        self.broker = BrokerServer(shared, self._host_name, self._fatal)
+        self._monitor(shared)
+        await self.controller.start()
+        await self.broker.start()
+        app = self.log.logger("org.apache.kafka.common.utils.AppInfoParser")
+        app.info(f"Kafka version: {shared.release.name} (odradek {__version__})")
+        self._log.info("Kafka Server started")
+
+    async def _make_shared(self) -> Shared:
+        dirs = self._dirs = NodeDirs(*dirs_of(self._properties))
+        await self.loop.submit(dirs.look_job(self.loop.ports.disk))
+        for path, reason in dirs.unusable.items():
+            self._log.error(f"The log dir {path} cannot be used: {reason}")
+        release = release_of(dirs) if self._release is None else by_name(self._release)
+        configs = DynamicBrokerConfig(
+            self._properties, release.name, self.log.logger("kafka.server.DynamicBrokerConfig")
+        )
+        self._warn(configs)
+        if self._formats_fresh_dirs and dirs.unformatted:
+            await format_fresh_dirs(self.loop, dirs, configs.config, release)
+        dirs.verify(configs.config["node.id"])
+        self.loop.ports.executor.resize(configs.config["num.io.threads"])
+        return self._shared_of(configs, dirs, release)
+
+    def _shared_of(self, configs: DynamicBrokerConfig, dirs: NodeDirs, release: Any) -> Shared:
+        shared = Shared(self.loop, self.log, configs, release, dirs, self._tls)
+        shared.services.on_error = self._request_failed
+        shared.services.faults = self._faults
+        return shared
+
+    def _warn(self, configs: DynamicBrokerConfig) -> None:
+        log = self.log.logger("kafka.server.KafkaConfig")
+        for warning in configs.config.warnings:
+            log.warn(warning)
+        if not has_role(configs.config, "controller") or not has_role(configs.config, "broker"):
+            raise StartRefused(
+                "process.roles must be broker,controller: nodes with one of the two come with the cluster, "
+                "which is not built yet"
+            )
+
+    def _monitor(self, shared: Shared) -> None:
+        if self._metrics_listen is None:
+            return
+        host, port = self._metrics_listen
+        log = self.log.logger("odradek.broker.HttpServer")
+        try:
+            self._http = HttpServer(
+                self.loop, host, port, pages(self, shared), lambda error: log.error("A page failed.", error)
+            )
+        except OSError as error:
+            raise StartRefused(f"cannot listen on {host}:{port} (--metrics): {error.strerror}") from error
+
+    # What it is
+
+    @property
+    def bootstrap(self) -> str:
+        """The addresses for clients, of the first listener that they may use."""
+        assert self.broker is not None
+        endpoint = self.broker.advertised[0]
+        host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
+        return f"{host}:{endpoint.port}"
+
+    @property
+    def cluster_id(self) -> str:
+        assert self._dirs is not None
+        return self._dirs.cluster_id
+
+    @property
+    def log_dirs(self) -> tuple[str, ...]:
+        assert self._dirs is not None
+        return self._dirs.log_dirs
+
+    @property
+    def metrics_address(self) -> tuple[str, int] | None:
+        return None if self._http is None else self._http.address
+
+    @property
+    def is_ready(self) -> bool:
+        return self.broker is not None and self.broker.lifecycle.state is RUNNING and self._stopping is None
+
+    @property
+    def failure(self) -> str | None:
+        """Why it has given up."""
+        return self._failure
+
+    # Stop
+
+    async def stop(self) -> None:
+        """A clean stop, from whatever point it has come to; a second call waits for the first."""
+        if self._stopping is None:
+            self._stopping = self.loop.spawn(self._stop())
+        await self._stopping
+
+    async def _stop(self) -> None:
+        await self._end_start()
+        if self._http is not None:
+            self._http.close()
+        if self.broker is not None:
+            await self.broker.stop(is_controlled=self._failure is None)
+        if self.controller is not None:
+            await self.controller.stop()
+        if self._dirs is not None:
+            self._dirs.release()
+        self._log.info("Kafka Server stopped")
+        self.stopped.resolve(None)
+
+    async def _end_start(self) -> None:
+        starting = self._starting
+        if starting is None or starting.is_done:
+            return
+        starting.cancel()
+        try:
+            await starting
+        except (Cancelled, StartRefused, ConfigError):
+            return
+
+    # What goes wrong
+
+    def _fatal(self, reason: str) -> None:
+        if self._failure is None:
+            self._failure = reason
+            self._log.fatal(reason)
+            self._on_fatal(reason)
+
+    def _request_failed(self, call: Any, error: BaseException) -> None:
+        self.log.logger("kafka.server.KafkaApis").error(f"Unexpected error handling request {call!r}", error)
+
+    def unexpected(self, error: BaseException, source: Any) -> None:
+        """For the loop: a callback or a task that failed, and nobody waited for it."""
+        self._log.error(f"Unexpected error in {source!r}", error)
+
+    def slow_turn(self, took_ms: int, slowest: Any) -> None:
+        self.log.logger("odradek.reactor.Loop").warn(f"A turn of the reactor took {took_ms} ms, most of it {slowest!r}")

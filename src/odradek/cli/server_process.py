@@ -1,0 +1,217 @@
+"""A server as a process: signals, limits, garbage collection, the log's file, and what its end means.
+
+exit status: 0 after a clean stop (SIGTERM, Ctrl-C), 1 when it could not start or had to give up, always with one line
+on standard error that says why.
+"""
+
+import gc
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Protocol
+
+from odradek.cli.failure import Failure
+from odradek.cli.output import complain
+from odradek.reactor.adapters import system_ports
+from odradek.reactor.adapters.log_writer import LogWriter
+from odradek.reactor.adapters.tls import tls_context
+from odradek.reactor.loop import Loop
+from odradek.reactor.ports import Cancelled
+
+if TYPE_CHECKING:
+    from odradek.broker.raft_server import KafkaRaftServer
+    from odradek.handlers.faults import Faults
+
+Listen = tuple[str, int]
+
+COLLECT_EVERY_MS = 10_000
+OPEN_FILES_WANTED = 1 << 20
+_WORKERS = 8  # num.io.threads' default, until the config is read
+_IN_A_HURRY = 130
+
+
+class Attendant(Protocol):
+    """Somebody who follows the server from outside and may stop it; see `testing/`."""
+
+    @property
+    def faults(self) -> "Faults | None": ...
+
+    def attend(self, loop: Loop, server: "KafkaRaftServer", stop: Callable[[], None]) -> None: ...
+
+
+class ServerOptions:
+    """`announces`: the ready line goes to standard output; else the server log goes there, as Kafka's does."""
+
+    __slots__ = ("announces", "attendant", "formats_fresh_dirs", "log", "metrics", "properties", "release")
+
+    def __init__(
+        self,
+        properties: Mapping[str, str],
+        *,
+        release: str | None = None,
+        formats_fresh_dirs: bool = False,
+        metrics: Listen | None = None,
+        log: str | None = None,
+        announces: bool = False,
+        attendant: Attendant | None = None,
+    ) -> None:
+        self.properties = properties
+        self.release = release
+        self.formats_fresh_dirs = formats_fresh_dirs
+        self.metrics = metrics
+        self.log = log
+        self.announces = announces
+        self.attendant = attendant
+
+
+def run_server(options: ServerOptions) -> int:
+    _raise_open_files_limit()
+    writer = LogWriter(*_log_targets(options))
+    try:
+        return ServerProcess(options, writer).run()
+    finally:
+        writer.close()
+
+
+def _log_targets(options: ServerOptions) -> tuple[list[int], str]:
+    """Where lines go, and the lowest level that does. Without a log file only what an operator must see is shown."""
+    if not options.announces:
+        return [sys.stdout.fileno()], "INFO"
+    if options.log is None:
+        return [sys.stderr.fileno()], "ERROR"
+    if options.log == "-":
+        return [sys.stderr.fileno()], "TRACE"
+    try:
+        return [os.open(options.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)], "TRACE"
+    except OSError as error:
+        raise Failure(f"--log {options.log}: {error.strerror}") from None
+
+
+class ServerProcess:
+    __slots__ = ("_loop", "_options", "_reason", "_server", "_signals", "_stopping", "_writer")
+
+    def __init__(self, options: ServerOptions, writer: LogWriter) -> None:
+        self._options = options
+        self._writer = writer
+        self._reason: str | None = None  # why it gives up
+        self._signals = 0
+        self._stopping: Any = None
+        self._loop = Loop(system_ports(threads=_WORKERS), on_error=self._unexpected, on_slow_turn=self._slow_turn)
+        self._server: KafkaRaftServer | None = None
+
+    def run(self) -> int:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._asked_to_stop)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        try:
+            return self._run()
+        finally:
+            self._loop.ports.executor.close()
+            self._loop.close()
+
+    def _run(self) -> int:
+        from odradek.broker.raft_server import KafkaRaftServer, StartRefused
+
+        options = self._options
+        try:
+            server = self._server = KafkaRaftServer(
+                self._loop,
+                options.properties,
+                release=options.release,
+                formats_fresh_dirs=options.formats_fresh_dirs,
+                metrics_listen=options.metrics,
+                host_name=_host_name,
+                sink=self._writer.write,
+                on_fatal=self._give_up,
+                tls=tls_context,
+                faults=None if options.attendant is None else options.attendant.faults,
+            )
+            if options.attendant is not None:
+                options.attendant.attend(self._loop, server, self._stop)
+            self._loop.run_until(self._loop.spawn(server.start()))
+        except StartRefused as refused:
+            complain(refused)
+            return 1
+        except Cancelled:
+            pass  # asked to stop before it was up, or it gave up
+        else:
+            self._announce(server)
+            _settle_garbage(self._loop)
+            self._loop.run_until(server.stopped)
+        return self._ended()
+
+    def _announce(self, server: "KafkaRaftServer") -> None:
+        if not self._options.announces or self._stopping is not None:
+            return
+        dirs = ",".join(server.log_dirs)
+        print(f"odradek ready: bootstrap={server.bootstrap} cluster={server.cluster_id} data={dirs}", flush=True)
+
+    def _ended(self) -> int:
+        if self._stopping is not None:
+            self._loop.run_until(self._stopping)
+        if self._reason is None:
+            return 0
+        complain(self._reason)
+        return 1
+
+    # What comes from outside, or out of the depths
+
+    def _asked_to_stop(self, number: int, frame: object) -> None:
+        """A signal's handler: between any two steps of the loop, so it only leaves word."""
+        self._signals += 1
+        if self._signals > 2:
+            os._exit(_IN_A_HURRY)  # it was said three times
+        self._loop.soon(lambda _: self._stop())
+        self._loop.wake()
+
+    def _give_up(self, reason: str) -> None:
+        """Nothing can be saved by going on: the dir with the metadata log has failed, or all dirs have."""
+        if self._reason is None:
+            self._reason = reason
+            self._stop()
+
+    def _stop(self) -> None:
+        if self._stopping is None and self._server is not None:
+            self._stopping = self._loop.spawn(self._server.stop())
+
+    def _unexpected(self, error: BaseException, source: Any) -> None:
+        if self._server is not None:
+            self._server.unexpected(error, source)
+
+    def _slow_turn(self, took_ms: int, slowest: Any) -> None:
+        if self._server is not None:
+            self._server.slow_turn(took_ms, slowest)
+
+
+def _raise_open_files_limit() -> None:
+    """A broker needs a descriptor per connection and per open segment; the usual soft limit is 1024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES_WANTED if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES_WANTED)
+    if soft < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _settle_garbage(loop: Loop) -> None:
+    """What was built at the start lives as long as the process; full collections wait for a quiet moment."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 50, 1_000_000)
+    _collect_when_idle(loop, loop.idle_ms)
+
+
+def _collect_when_idle(loop: Loop, idle_before_ms: int) -> None:
+    def look() -> None:
+        if loop.idle_ms - idle_before_ms > COLLECT_EVERY_MS // 2:
+            gc.collect()
+        _collect_when_idle(loop, loop.idle_ms)
+
+    loop.after(COLLECT_EVERY_MS, look)
+
+
+def _host_name() -> str:
+    """What clients are told where the config names no host."""
+    return os.uname().nodename or "localhost"

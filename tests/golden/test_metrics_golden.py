@@ -1,0 +1,68 @@
+"""Metrics of a running broker beside the catalogue of Kafka's: we export no name that Kafka does not have."""
+
+import gzip
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "sim"))
+
+from broker_kit import SimBroker, SimClient
+
+from odradek.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
+from odradek.sim.world import World
+
+DATA = Path(__file__).parent / "data"
+VERSIONS = {"3.3": "3.3.2", "4.3": "4.3.0"}
+
+
+def beans(release):
+    """(group, type, name or attribute) of every bean of Kafka's; one without a name has one for each attribute."""
+    found = set()
+    for bean in json.loads(gzip.decompress((DATA / "metrics.json.gz").read_bytes()))[VERSIONS[release]]:
+        group, _, rest = bean["name"].partition(":")
+        keys = dict(re.findall(r"([\w-]+)=([^,]*)", rest))
+        names = [keys["name"]] if "name" in keys else list(bean["attributes"])
+        found |= {(group, keys.get("type", ""), name) for name in names}
+    return found
+
+
+@pytest.fixture(params=["3.3", "4.3"])
+def broker(request):
+    broker = SimBroker(World(seed=2), release=request.param).wait_until_ready()
+    client = SimClient(broker.world, "client", broker.address)
+    client.ask(MetadataRequest(topics=[MetadataRequestTopic(name="t")], allow_auto_topic_creation=True), 9)
+    broker.world.run_for(2000)
+    return broker
+
+
+def exported(broker):
+    return {(name.group, name.type, name.name or name.attribute) for name, _ in broker.server.shared.metrics}
+
+
+def test_every_name_is_kafkas(broker):
+    """Of either release: a profile decides what a broker does, not what it counts."""
+    assert exported(broker) - beans("3.3") - beans("4.3") == set()
+
+
+def test_the_ones_that_dashboards_need_are_there(broker):
+    wanted = {
+        ("kafka.server", "BrokerTopicMetrics", "MessagesInPerSec"),
+        ("kafka.server", "BrokerTopicMetrics", "BytesInPerSec"),
+        ("kafka.server", "BrokerTopicMetrics", "BytesOutPerSec"),
+        ("kafka.server", "ReplicaManager", "UnderReplicatedPartitions"),
+        ("kafka.server", "ReplicaManager", "PartitionCount"),
+        ("kafka.server", "ReplicaManager", "LeaderCount"),
+        ("kafka.controller", "KafkaController", "ActiveControllerCount"),
+        ("kafka.controller", "KafkaController", "OfflinePartitionsCount"),
+        ("kafka.network", "RequestMetrics", "TotalTimeMs"),
+        ("kafka.network", "RequestMetrics", "RequestsPerSec"),
+        ("kafka.server", "KafkaRequestHandlerPool", "RequestHandlerAvgIdlePercent"),
+        ("kafka.log", "Log", "Size"),
+        ("kafka.log", "LogManager", "OfflineLogDirectoryCount"),
+        ("kafka.server", "KafkaServer", "BrokerState"),
+    }
+    assert wanted - exported(broker) == set()

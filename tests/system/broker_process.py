@@ -1,0 +1,86 @@
+"""A real broker as a child process: started, waited for, stopped, killed."""
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+READY = re.compile(r"odradek ready: bootstrap=(?P<bootstrap>\S+) cluster=(?P<cluster>\S+) data=(?P<data>.+)\n")
+START_SECONDS_MAX = 20
+STOP_SECONDS_MAX = 20
+
+
+class BrokerProcess:
+    """`odradek start ARGUMENTS`; any free port unless they say otherwise."""
+
+    def __init__(self, *arguments, listen="127.0.0.1:0"):
+        command = [sys.executable, "-m", "odradek", "start", *arguments]
+        if listen is not None:
+            command += ["--listen", listen]
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        self.started = time.monotonic()
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+        self.ready_seconds = None
+        self.bootstrap = self.cluster = self.data = None
+
+    def wait_until_ready(self):
+        line = self._line(START_SECONDS_MAX)
+        found = READY.fullmatch(line)
+        assert found, f"no ready line but {line!r}; stderr: {self._rest_of_stderr()}"
+        self.ready_seconds = time.monotonic() - self.started
+        self.bootstrap, self.cluster, self.data = found["bootstrap"], found["cluster"], found["data"]
+        return self
+
+    @property
+    def address(self):
+        host, port = self.bootstrap.rsplit(":", 1)
+        return host, int(port)
+
+    def stop(self, number=signal.SIGTERM):
+        """The exit status, with what was said on standard error."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.wait()
+
+    def wait(self):
+        _, error = self.process.communicate(timeout=STOP_SECONDS_MAX)
+        return self.process.returncode, error.decode()
+
+    def kill(self):
+        self.process.kill()
+        self.process.communicate()
+
+    def resident_bytes(self):
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) * 1024
+
+    def _line(self, seconds):
+        """One line of its standard output, or what there is of it when it ends."""
+        fd = self.process.stdout.fileno()
+        deadline = time.monotonic() + seconds
+        line = b""
+        while not line.endswith(b"\n"):
+            left = deadline - time.monotonic()
+            assert left > 0, f"it was not ready within {seconds} s"
+            if select.select([fd], [], [], left)[0]:
+                byte = os.read(fd, 1)
+                if not byte:
+                    break
+                line += byte
+        return line.decode()
+
+    def _rest_of_stderr(self):
+        self.process.kill()
+        return self.process.communicate()[1].decode()
+
+    def __enter__(self):
+        return self.wait_until_ready()
+
+    def __exit__(self, *error):
+        if self.process.poll() is None:
+            self.kill()

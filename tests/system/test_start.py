@@ -1,0 +1,299 @@
+"""`odradek start` and Kafka's own scripts as a user runs them: real processes, real dirs, real mistakes."""
+
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from broker_process import ROOT, BrokerProcess
+
+API_VERSIONS = struct.pack(">hhih", 18, 0, 7, -1)
+
+KRAFT_3_3 = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@localhost:9093
+listeners=PLAINTEXT://:9092,CONTROLLER://:9093
+inter.broker.listener.name=PLAINTEXT
+advertised.listeners=PLAINTEXT://localhost:9092
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT
+num.network.threads=3
+num.io.threads=8
+socket.send.buffer.bytes=102400
+socket.receive.buffer.bytes=102400
+socket.request.max.bytes=104857600
+log.dirs=/tmp/kraft-combined-logs
+num.partitions=1
+num.recovery.threads.per.data.dir=1
+offsets.topic.replication.factor=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+log.retention.hours=168
+log.segment.bytes=1073741824
+log.retention.check.interval.ms=300000
+"""
+SERVER_4_3 = KRAFT_3_3.replace(
+    "controller.quorum.voters=1@localhost:9093", "controller.quorum.bootstrap.servers=localhost:9093"
+).replace("localhost:9092\n", "localhost:9092,CONTROLLER://localhost:9093\n")
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+def answers(address):
+    """Whether an ApiVersions request is answered."""
+    with socket.create_connection(address, timeout=5) as connection:
+        connection.sendall(struct.pack(">i", len(API_VERSIONS)) + API_VERSIONS)
+        head = connection.recv(8)
+        return len(head) == 8 and struct.unpack(">ii", head)[1] == 7
+
+
+def until(condition, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def refused(*arguments, **more):
+    """Exit status and the one line of a start that must not succeed."""
+    broker = BrokerProcess(*arguments, **more)
+    status, error = broker.wait()
+    assert status != 0
+    assert error.count("\n") == 1, error
+    assert "Traceback" not in error
+    return error
+
+
+def test_it_serves_when_it_says_so_and_stops_cleanly(tmp_path):
+    data = tmp_path / "data"
+    with BrokerProcess("--data", str(data)) as broker:
+        assert broker.data == str(data)
+        assert re.fullmatch(r"[\w-]{22}", broker.cluster)
+        assert answers(broker.address)
+        assert broker.stop() == (0, "")
+    assert (data / ".kafka_cleanshutdown").exists()
+    with pytest.raises(OSError):
+        answers(broker.address)
+
+
+def test_ctrl_c_is_a_clean_stop_too(tmp_path):
+    with BrokerProcess("--data", str(tmp_path / "data")) as broker:
+        assert broker.stop(signal.SIGINT) == (0, "")
+    assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
+
+
+def test_a_restart_is_the_same_cluster(tmp_path):
+    clusters = set()
+    for _ in range(2):
+        with BrokerProcess("--data", str(tmp_path / "data")) as broker:
+            clusters.add(broker.cluster)
+            broker.stop()
+    assert len(clusters) == 1
+
+
+@pytest.mark.parametrize("release", ["3.3", "4.3"])
+def test_a_release_stays_what_it_was_formatted_at(tmp_path, release):
+    data = str(tmp_path / "data")
+    with BrokerProcess("--data", data, "--release-version", release) as broker:
+        broker.stop()
+    with BrokerProcess("--data", data) as broker:
+        assert answers(broker.address)
+        broker.stop()
+    meta = (tmp_path / "data" / "meta.properties").read_text()
+    assert ("directory.id" in meta) == (release == "4.3")
+
+
+def test_ephemeral_data_is_gone_at_the_end():
+    with BrokerProcess("--ephemeral") as broker:
+        assert Path(broker.data).is_dir()
+        broker.stop()
+    assert not Path(broker.data).exists()
+
+
+def test_after_kill_9_it_registers_at_once_and_not_after_a_session_timeout(tmp_path):
+    with BrokerProcess("--data", str(tmp_path / "data")) as broker:
+        broker.stop()
+    with BrokerProcess("--data", str(tmp_path / "data")) as broker:
+        after_clean_stop = broker.ready_seconds
+        broker.kill()
+    for _ in range(3):
+        with BrokerProcess("--data", str(tmp_path / "data")) as broker:
+            assert answers(broker.address)
+            assert broker.ready_seconds < after_clean_stop + 1
+            broker.kill()
+    with BrokerProcess("--data", str(tmp_path / "data")) as broker:
+        assert broker.stop() == (0, "")
+
+
+def test_idle_memory(tmp_path):
+    with BrokerProcess("--data", str(tmp_path / "data")) as broker:
+        assert answers(broker.address)
+        assert broker.resident_bytes() < 60 * 1024 * 1024
+
+
+def test_metrics_health_and_readiness(tmp_path):
+    port = free_port()
+    with BrokerProcess("--data", str(tmp_path / "data"), "--metrics", f"127.0.0.1:{port}") as broker:
+        assert answers(broker.address)
+
+        def page(path):
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+                return answer.read().decode()
+
+        assert page("/health") == "ok\n"
+        assert page("/ready") == "RUNNING\n"
+        assert "kafka_server_kafkaserver_brokerstate 3\n" in page("/metrics")
+
+
+@pytest.mark.parametrize(("release", "config"), [("3.3", KRAFT_3_3), ("4.3", SERVER_4_3)])
+def test_kafkas_own_config_starts_us(tmp_path, release, config):
+    file = tmp_path / "server.properties"
+    file.write_text(config)
+    controller = f"CONTROLLER://127.0.0.1:{free_port()}"
+    port = free_port()
+    with BrokerProcess(
+        "--config",
+        str(file),
+        "--release-version",
+        release,
+        "--data",
+        str(tmp_path / "data"),
+        "--override",
+        f"listeners=PLAINTEXT://127.0.0.1:{port},{controller}",
+        "--override",
+        f"advertised.listeners=PLAINTEXT://localhost:{port}",
+        listen=None,
+    ) as broker:
+        assert broker.bootstrap == f"localhost:{port}"
+        assert answers(broker.address)
+        assert broker.stop() == (0, "")
+
+
+# Mistakes
+
+
+def test_a_port_that_is_taken(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        line = refused("--data", str(tmp_path / "data"), listen=f"127.0.0.1:{port}")
+    assert f"127.0.0.1:{port}" in line
+    assert "in use" in line
+
+
+def test_a_dir_that_is_locked(tmp_path):
+    with BrokerProcess("--data", str(tmp_path / "data")) as broker:
+        line = refused("--data", str(tmp_path / "data"))
+        assert "is in use" in line
+        assert answers(broker.address), "the first one does not mind"
+
+
+def test_a_dir_of_another_cluster(tmp_path):
+    for name in ("a", "b"):
+        with BrokerProcess("--data", str(tmp_path / name)) as broker:
+            broker.stop()
+    line = refused("--override", f"log.dirs={tmp_path / 'a'},{tmp_path / 'b'}")
+    assert "cluster.id" in line
+
+
+def test_a_dir_of_another_node(tmp_path):
+    with BrokerProcess("--data", str(tmp_path / "data")) as broker:
+        broker.stop()
+    assert "node id 1 " in refused("--data", str(tmp_path / "data"), "--override", "node.id=2")
+
+
+def test_a_data_dir_that_is_a_file(tmp_path):
+    (tmp_path / "data").write_text("no dir")
+    assert str(tmp_path / "data") in refused("--data", str(tmp_path / "data"))
+
+
+def test_a_dir_that_holds_something_else(tmp_path):
+    (tmp_path / "holiday.jpg").write_bytes(b"")
+    assert "holiday.jpg" in refused("--data", str(tmp_path))
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may read everything: run the tests as another user")
+def test_a_dir_that_cannot_be_read(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir(mode=0)
+    assert "Permission denied" in refused("--data", str(data))
+
+
+@pytest.mark.parametrize(
+    ("override", "told"),
+    [
+        ("num.io.threads=many", "num.io.threads"),
+        ("num.io.threads=0", "num.io.threads"),
+        ("listeners=nonsense", "listeners"),
+        ("process.roles=broker", "mere broker"),
+        ("nonsense", "NAME=VALUE"),
+    ],
+)
+def test_a_bad_property(tmp_path, override, told):
+    assert told in refused("--data", str(tmp_path / "data"), "--override", override)
+
+
+def test_a_config_that_is_not_there(tmp_path):
+    assert "nowhere.properties" in refused("--config", str(tmp_path / "nowhere.properties"))
+
+
+def test_more_brokers_come_later(tmp_path):
+    assert "cluster" in refused("--brokers", "3", "--data", str(tmp_path / "data"))
+
+
+# Kafka's scripts
+
+
+def script(name, *arguments, **more):
+    return subprocess.run([ROOT / "bin" / name, *arguments], capture_output=True, text=True, timeout=60, **more)
+
+
+def test_kafkas_scripts_format_start_and_stop(tmp_path):
+    port = free_port()
+    config = tmp_path / "server.properties"
+    config.write_text(
+        SERVER_4_3.replace(
+            "PLAINTEXT://:9092,CONTROLLER://:9093", f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{free_port()}"
+        )
+        .replace("localhost:9092", f"127.0.0.1:{port}")
+        .replace("/tmp/kraft-combined-logs", str(tmp_path / "data"))
+    )
+    environment = {**os.environ, "LOG_DIR": str(tmp_path / "logs")}
+    unformatted = script("kafka-server-start.sh", str(config))
+    assert unformatted.returncode == 1
+    assert "kafka-storage.sh" in unformatted.stderr
+
+    cluster = script("kafka-storage.sh", "random-uuid").stdout.strip()
+    formatted = script("kafka-storage.sh", "format", "-t", cluster, "-c", str(config), "--standalone")
+    assert formatted.returncode == 0, formatted.stderr
+
+    script("kafka-server-start.sh", "-daemon", str(config), "--override", "node.id=1", env=environment)
+    output = tmp_path / "logs" / "kafkaServer.out"
+    until(lambda: output.exists() and "Kafka Server started" in output.read_text())
+    assert re.search(
+        r"^\[[-\d]+ [:\d]+,\d{3}\] INFO \[KafkaRaftServer nodeId=1\] Kafka Server started", output.read_text(), re.M
+    )
+    assert answers(("127.0.0.1", port))
+
+    stopped = script("kafka-server-stop.sh", "--node-id=1")
+    assert stopped.returncode == 0, stopped.stdout
+    until(lambda: "Kafka Server stopped" in output.read_text())
+    assert script("kafka-server-stop.sh", "--node-id=4711").returncode == 1
+
+
+def test_a_script_without_arguments_says_how_to_use_it():
+    assert script("kafka-server-start.sh").returncode == 1
+    assert "USAGE" in script("kafka-run-class.sh").stderr
+    assert "org.example.Nothing" in script("kafka-run-class.sh", "org.example.Nothing").stderr

@@ -1,0 +1,88 @@
+"""What the flags of `odradek start` and of Kafka's own script come to, before anything is started."""
+
+import argparse
+
+import pytest
+
+from odradek.cli import kafka_server, run_class, server_stop, start
+from odradek.cli.failure import Failure
+
+
+def asked(*arguments):
+    parser = argparse.ArgumentParser()
+    start.add_to(parser.add_subparsers())
+    return start.server_options(parser.parse_args(["start", *arguments]))
+
+
+def test_without_flags_it_is_one_node_on_the_usual_port(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    options = asked()
+    properties = options.properties
+    assert properties["listeners"] == "PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:0"
+    assert properties["log.dirs"] == f"{tmp_path}/odradek/data"
+    assert properties["process.roles"] == "broker,controller"
+    assert options.formats_fresh_dirs and options.announces
+
+
+def test_a_3_3_names_its_voters(tmp_path):
+    assert "controller.quorum.voters" in asked("--data", str(tmp_path), "--release-version", "3.3").properties
+    assert "controller.quorum.voters" not in asked("--data", str(tmp_path)).properties
+    (tmp_path / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=x\n")
+    assert "controller.quorum.voters" in asked("--data", str(tmp_path)).properties, "the dir is a 3.3's"
+
+
+def test_flags_go_before_the_file_and_overrides_before_both(tmp_path):
+    file = tmp_path / "server.properties"
+    file.write_text("node.id=7\nlog.dirs=/x\nlisteners=PLAINTEXT://:1,C://:2\ncontroller.listener.names=C\n")
+    given = asked("--config", str(file), "--listen", "[::1]:5", "--override", "log.dirs=/z", "--data", "/y").properties
+    assert given["listeners"] == "PLAINTEXT://[::1]:5,C://:2"
+    assert given["log.dirs"] == "/z"
+    assert given["node.id"] == "7"
+    assert "offsets.topic.replication.factor" not in given, "a file is taken as it is"
+
+
+def test_a_reference_to_the_environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("ODRADEK_TEST_DIR", "/from/env")
+    file = tmp_path / "server.properties"
+    file.write_text(
+        "config.providers=env\nlog.dirs=${env:ODRADEK_TEST_DIR}\n"
+        "config.providers.env.class=org.apache.kafka.common.config.provider.EnvVarConfigProvider\n"
+    )
+    assert asked("--config", str(file)).properties["log.dirs"] == "/from/env"
+
+
+@pytest.mark.parametrize("text", ["9092", "host:", "host:99999", "host:x"])
+def test_an_address_that_is_none(text):
+    with pytest.raises(argparse.ArgumentTypeError):
+        start.address(text)
+
+
+@pytest.mark.parametrize("flags", [["--ephemeral", "--data", "/x"], ["--brokers", "2"]])
+def test_flags_that_do_not_go_together(flags):
+    parser = argparse.ArgumentParser()
+    start.add_to(parser.add_subparsers())
+    options = parser.parse_args(["start", *flags])
+    with pytest.raises(Failure):
+        options.run(options)
+
+
+def test_kafkas_overrides():
+    assert kafka_server._overridden(["--override", "a=1", "--override=b=2"]) == ["a=1", "b=2"]
+    with pytest.raises(Failure, match="--nonsense"):
+        kafka_server._overridden(["--nonsense"])
+
+
+def test_every_class_that_is_named_is_there():
+    for name in run_class.CLASSES:
+        assert callable(run_class.find(name))
+    with pytest.raises(Failure, match="is not served"):
+        run_class.find("org.example.Nothing")
+
+
+def test_which_servers_to_stop():
+    assert server_stop._wanted(["--node-id=3", "--process-role", "broker"]) == {
+        "node.id": "3",
+        "process.roles": "broker",
+    }
+    with pytest.raises(Failure):
+        server_stop._wanted(["--all"])
