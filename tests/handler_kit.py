@@ -33,9 +33,9 @@ STATIC = {
 }
 
 
-def register(monkeypatch, request, handler, *, kind=releases.BROKER, refuse=refuse_by_code, allow=None):
+def register(monkeypatch, request, handler, *, kind=releases.BROKER, refuse=refuse_by_code, allow=None, is_read=False):
     """Has this function answer an API for the length of a test, in the place of whatever serves it."""
-    served = Served(request, request.versions, handler, refuse, allow)
+    served = Served(request, request.versions, handler, refuse, allow, is_read=is_read)
     monkeypatch.setitem(registering._SERVED, (kind, request.api_key), served)
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -11,9 +12,12 @@ READY_S_MAX = 20
 
 
 @contextlib.contextmanager
-def broker(release="4.3", properties=None, config=None):
-    """Yields (host, port); its data is gone afterwards. An unexpected error in its log fails the test."""
-    command = [sys.executable, "-m", "odradek", "start", "--ephemeral", "--release-version", release]
+def broker(release="4.3", properties=None, config=None, data=None, ends="SIGTERM"):
+    """Yields (host, port). Its data is gone afterwards unless `data` is a dir, which may have been formatted at any
+    release. An unexpected error in its log fails the test. `ends`: with which signal."""
+    command = [sys.executable, "-m", "odradek", "start"]
+    command += ["--ephemeral"] if data is None else ["--data", str(data)]
+    command += [] if release is None else ["--release-version", release]
     command += ["--config", str(config)] if config else ["--listen", "127.0.0.1:0"]
     for name, value in (properties or {}).items():
         command += ["--override", f"{name}={value}"]
@@ -21,9 +25,10 @@ def broker(release="4.3", properties=None, config=None):
     try:
         yield _address(_ready_line(process))
     finally:
-        process.terminate()
+        process.send_signal(signal.Signals[ends])
         log = process.communicate(timeout=20)[1]
     assert "Traceback" not in log, log[-5000:]
+    assert process.returncode == (0 if ends == "SIGTERM" else -signal.Signals[ends]), log[-5000:]
 
 
 def _ready_line(process):

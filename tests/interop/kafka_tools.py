@@ -15,20 +15,18 @@ POM = """\
   <groupId>odradek.tests</groupId>
   <artifactId>kafka-tools</artifactId>
   <version>1</version>
-  <dependencies>
-    <dependency>
-      <groupId>org.apache.kafka</groupId>
-      <artifactId>kafka_2.13</artifactId>
-      <version>{version}</version>
-    </dependency>
-    <dependency>
-      <groupId>org.apache.kafka</groupId>
-      <artifactId>kafka-tools</artifactId>
-      <version>{version}</version>
-    </dependency>
+  <dependencies>{dependencies}
   </dependencies>
 </project>
 """
+DEPENDENCY = """
+    <dependency>
+      <groupId>org.apache.kafka</groupId>
+      <artifactId>{name}</artifactId>
+      <version>{version}</version>
+    </dependency>"""
+# What is fetched together, by the ending of the directory that it goes to.
+ARTIFACTS = {"": ("kafka_2.13", "kafka-tools"), "-shell": ("kafka-shell",)}
 FETCH_SECONDS_MAX = 600
 TOOL_SECONDS_MAX = 120
 
@@ -41,21 +39,22 @@ def cache():
     return Path(os.environ.get("ODRADEK_TEST_CACHE") or Path.home() / ".cache" / "odradek" / "tests")
 
 
-def jars(version):
-    """The directory with Kafka's core and everything it needs to run."""
+def jars(version, part=""):
+    """The directory with Kafka's core, or with its metadata shell, and everything it needs to run."""
     if shutil.which("java") is None:
         raise Unavailable("Kafka's tools need Java: install a JRE, 11 or newer")
-    directory = cache() / f"kafka-{version}"
+    directory = cache() / f"kafka-{version}{part}"
     if not (directory / "complete").exists():
-        _fetch(version, directory)
+        _fetch(version, part, directory)
     return directory / "libs"
 
 
-def _fetch(version, directory):
+def _fetch(version, part, directory):
     if shutil.which("mvn") is None:
         raise Unavailable("Kafka's tools are fetched with Maven: install mvn")
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / "pom.xml").write_text(POM.format(version=version))
+    dependencies = "".join(DEPENDENCY.format(name=name, version=version) for name in ARTIFACTS[part])
+    (directory / "pom.xml").write_text(POM.format(dependencies=dependencies))
     goal = "dependency:copy-dependencies"
     command = ["mvn", "-q", "-B", goal, "-DoutputDirectory=libs", "-DincludeScope=runtime"]
     with open(directory / "mvn.log", "wb") as log:
@@ -68,9 +67,10 @@ def _fetch(version, directory):
     (directory / "complete").touch()
 
 
-def run(version, tool, *arguments):
+def run(version, tool, *arguments, part=""):
     """What a tool, given by its class, prints, and the lines of its complaints: those go to standard error."""
-    command = ["java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", f"{jars(version)}/*", tool, *map(str, arguments)]
+    command = ["java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", f"{jars(version, part)}/*", tool]
+    command += map(str, arguments)
     done = subprocess.run(command, capture_output=True, text=True, timeout=TOOL_SECONDS_MAX)
     assert done.returncode == 0, done.stderr
     return done.stdout, [line for line in done.stderr.splitlines() if not line.startswith("SLF4J")]

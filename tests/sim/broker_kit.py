@@ -68,6 +68,7 @@ class SimBroker:
             sink=self._write,
             on_fatal=self._gave_up,
             tls=self.tls,
+            poisons=True,
         )
         self.starting = loop.spawn(self.server.start())
         self.starting.is_observed = True
@@ -105,14 +106,25 @@ class SimBroker:
         self.server.loop.spawn(self.server.stop())
 
 
-class Waiting:
-    """A request on its way. `response` is there when `is_done`, unless the connection broke."""
+class ConnectionLost(Exception):  # noqa: N818 - what happened; nobody made a mistake
+    """Nobody knows what became of the request."""
 
-    def __init__(self, request, version):
+
+class Waiting:
+    """A request on its way. `response` is there when `is_done`, unless the connection broke.
+
+    A script on the client's own loop awaits `pending`; a test that lets the world go on looks at `is_done`.
+    """
+
+    def __init__(self, request, version, loop):
         self.key = request.api_key
         self.version = version
-        self.is_done = False
+        self.pending = loop.pending()
         self.response = None
+
+    @property
+    def is_done(self):
+        return self.response is not None
 
 
 class SimClient:
@@ -123,6 +135,7 @@ class SimClient:
         node = world.node(name)
         self.loop = loop or node.loop or node.boot()
         self.is_closed = False
+        self.connected_us = None  # when it was
         self._out = bytearray()
         self._in = bytearray()
         self._waiting = []
@@ -140,15 +153,23 @@ class SimClient:
             correlation_id=self._correlation_id,
             client_id="sim",
         )
-        return self.send_bytes(b"".join(whole.encode_request(header, request)), Waiting(request, version))
+        return self.send_bytes(b"".join(whole.encode_request(header, request)), Waiting(request, version, self.loop))
 
     def send_bytes(self, frame, waiting=None):
         """Any bytes as a frame."""
         self._out += len(frame).to_bytes(4, "big") + frame
         if waiting is not None:
             self._waiting.append(waiting)
-        self._flush()
+        try:
+            self._flush()
+        except OSError:
+            self.close()
         return waiting
+
+    def forget(self, waiting):
+        """No answer will come: acks=0."""
+        if waiting in self._waiting:
+            self._waiting.remove(waiting)
 
     def ask(self, request, version):
         return self.wait(self.send(request, version))
@@ -171,12 +192,16 @@ class SimClient:
             self.is_closed = True
             self.loop.unregister(self._socket)
             self._socket.close()
+            for waiting in self._waiting:
+                waiting.pending.fail(ConnectionLost())
+            self._waiting.clear()
 
     def _ready(self, readiness):
         try:
             if not self._is_connected:
                 self._socket.finish_connect()
                 self._is_connected = True
+                self.connected_us = self.world.now_us
             if readiness & READABLE:
                 self._read()
             self._flush()
@@ -199,7 +224,7 @@ class SimClient:
     def _take(self, frame):
         waiting = self._waiting.pop(0)
         waiting.response = whole.decode_response(frame, waiting.key, waiting.version)[1]
-        waiting.is_done = True
+        waiting.pending.resolve(waiting.response)
 
     def _flush(self):
         if self.is_closed or not self._is_connected:

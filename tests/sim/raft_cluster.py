@@ -27,6 +27,7 @@ from odradek.raft.client import RaftClient
 from odradek.raft.config import RaftConfig
 from odradek.raft.loading import load_job
 from odradek.raft.roles import Follower, Leader
+from odradek.raft.snapshots import file_name
 from odradek.raft.voters import Voter, VoterSet
 from odradek.reactor.jobs import JobQueue
 from odradek.reactor.pending import Pending
@@ -159,8 +160,17 @@ class Member:
             if not isinstance(client.core.role, Follower):
                 raise Violation(f"C6: {client.core.role} installs a snapshot")
             await install(part, snapshot_id)
+            self.cluster.installs += 1
+            self._check_installed(snapshot_id)
 
         object.__setattr__(client, "log", _Guarded(client.log, guarded))
+
+    def _check_installed(self, snapshot_id):
+        """C5: the log has given way to it, so it must survive a power cut."""
+        path = f"{DIRECTORY}/{file_name(snapshot_id)}"
+        left = self.node.disk.clone().crash(LOSE_ALL)
+        if not left.exists(path) or left.read(path) != self.node.disk.read(path):
+            raise Violation(f"C5: the snapshot {snapshot_id} that {self.id} has installed is not durable")
 
     def crash(self):
         self.node.crash(drawn_profile(self.cluster.chance))

@@ -43,6 +43,7 @@ BROKER_PARTS = {
     "protocol": modules_below("protocol"),
     "records": ["odradek.records", *modules_below("records")],
     "config": ["odradek.config", *modules_below("config")],
+    "broker": ["odradek.broker", *modules_below("broker"), *modules_below("metrics")],
 }
 
 

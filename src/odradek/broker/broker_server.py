@@ -51,7 +51,9 @@ class BrokerServer:
         self._on_fatal = on_fatal
         self._log = self._logger("kafka.server.BrokerServer")
         self.dispatcher = Dispatcher(shared.services, releases.BROKER)
-        self.socket_server = SocketServer(shared.loop, shared.config, shared.metrics, tls=shared.tls)
+        self.socket_server = SocketServer(
+            shared.loop, shared.config, shared.metrics, tls=shared.tls, poisons=shared.poisons
+        )
         self.advertised = self._listen(host_name)
         self.lifecycle = self._make_lifecycle()
         self.logs: LogManager | None = None

@@ -43,7 +43,9 @@ class ControllerServer:
         self._on_fatal = on_fatal
         self._log = shared.log.logger("kafka.server.ControllerServer", f"[ControllerServer id={shared.node_id}] ")
         self.dispatcher = Dispatcher(shared.services, releases.CONTROLLER)
-        self.socket_server = SocketServer(shared.loop, shared.config, shared.metrics, tls=shared.tls)
+        self.socket_server = SocketServer(
+            shared.loop, shared.config, shared.metrics, tls=shared.tls, poisons=shared.poisons
+        )
         self.endpoints = self._listen()
         self.controller: QuorumController | None = None
         self._make_quorum()

@@ -48,6 +48,7 @@ class KafkaRaftServer:
         "_log",
         "_metrics_listen",
         "_on_fatal",
+        "_poisons",
         "_properties",
         "_release",
         "_starting",
@@ -74,11 +75,13 @@ class KafkaRaftServer:
         on_fatal: Callable[[str], None] = lambda reason: None,
         tls: MakeTlsContext | None = None,
         faults: Faults | None = None,
+        poisons: bool = False,
     ) -> None:
         """`release` is for dirs that are formatted now, or to open others as; `on_fatal` is told why it gives up.
 
         `tls` makes the contexts of TLS listeners: the adapter's function, which loads OpenSSL when it is called.
-        `faults` is asked before every request of a peer is handled; see `testing/`.
+        `faults` is asked before every request of a peer is handled; see `testing/`. `poisons` overwrites
+        what was received as soon as it is dead: for tests and simulation.
         """
         self.loop = loop
         self._properties = properties
@@ -89,6 +92,7 @@ class KafkaRaftServer:
         self._on_fatal = on_fatal
         self._tls = tls
         self._faults = faults
+        self._poisons = poisons
         self._failure: str | None = None
         self.log = ServerLog(loop.ports.clock.wall_ms, sink)
         self._log = self.log.logger(NAME)
@@ -141,7 +145,7 @@ class KafkaRaftServer:
         return self._shared_of(configs, dirs, release)
 
     def _shared_of(self, configs: DynamicBrokerConfig, dirs: NodeDirs, release: Any) -> Shared:
-        shared = Shared(self.loop, self.log, configs, release, dirs, self._tls)
+        shared = Shared(self.loop, self.log, configs, release, dirs, self._tls, self._poisons)
         shared.services.on_error = self._request_failed
         shared.services.faults = self._faults
         return shared

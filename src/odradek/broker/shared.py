@@ -35,6 +35,7 @@ class Shared:
         "loop",
         "metrics",
         "node_id",
+        "poisons",
         "raft",
         "release",
         "services",
@@ -52,6 +53,7 @@ class Shared:
         release: Release,
         dirs: NodeDirs,
         tls: MakeTlsContext | None,
+        poisons: bool = False,
     ) -> None:
         self.loop = loop
         self.log = log
@@ -59,6 +61,7 @@ class Shared:
         self.release = release
         self.dirs = dirs
         self.tls = tls
+        self.poisons = poisons  # what was received is overwritten as soon as it is dead
         self.node_id: int = configs.config["node.id"]
         self.jobs = JobQueue(loop)
         self.metrics = Registry(loop.ports.clock.mono_ms)

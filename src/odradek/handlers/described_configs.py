@@ -29,11 +29,18 @@ def of_topic(layers: BrokerLayers, overrides: Mapping[str, str]) -> list[Describ
 
 
 def of_broker(layers: BrokerLayers, dynamic: Mapping[str, str]) -> list[Described]:
-    """`dynamic` as the metadata has it: a name that no table knows is shown as well, without its value."""
+    """`dynamic` as the metadata has it: a name that is a plugin's or nobody's is shown as well, without its value.
+
+    A 3.3 lists its own internal configs, too.
+    """
     given = {**layers.static, **dynamic}
-    rows = broker.TABLE.at(layers.release)  # what stands beside them, plugins read; it is told only if it was set
-    listed = describe_broker(layers, [name for name in layers.config if name in rows or name in given])
-    known = [_completed(layers, described) for described in listed if _is_shown(described, given)]
+    rows = broker.TABLE.at(layers.release)
+    listed = describe_broker(
+        layers, [name for name in layers.config if (broker.base_of_listener_config(name) or name) in rows]
+    )
+    known = [
+        _completed(layers, described) for described in listed if layers.release == "3.3" or _is_shown(described, given)
+    ]
     names = {described.name for described in known}
     others = [_unknown(name, STATIC_BROKER_CONFIG) for name in layers.static if name not in names]
     others += [_unknown(name, DYNAMIC_BROKER_CONFIG) for name in dynamic if name not in names]

@@ -43,6 +43,24 @@ _decode = executor.decode
 _encode = executor.encode
 
 
+class _Parked(Pending[Answer]):
+    """An answer that a connection waits for. Its cancel means that the connection is gone: a read is given up with it,
+    anything else is carried out, as Kafka carries out what it has received.
+    """
+
+    __slots__ = ("_read",)
+
+    def __init__(self, waiting: Pending[Any], is_read: bool) -> None:
+        super().__init__(waiting._completions)
+        self._read = waiting if is_read else None
+
+    def cancel(self) -> bool:
+        is_first = super().cancel()
+        if is_first and self._read is not None:
+            self._read.cancel()
+        return is_first
+
+
 class _Route:
     """One API in one version, with everything that a request of it needs."""
 
@@ -52,6 +70,7 @@ class _Route:
         "has_flexible_answer",
         "has_flexible_header",
         "is_async",
+        "is_read",
         "key",
         "refuse",
         "request_plan",
@@ -65,6 +84,7 @@ class _Route:
         self.version = version
         self.handler = served.handler
         self.is_async = served.is_async
+        self.is_read = served.is_read
         self.allow = served.allow
         self.refuse = served.refuse
         self.request_plan = served.request.plan(version)
@@ -167,13 +187,15 @@ class Dispatcher:
 
     def _park(self, route: _Route, call: Call, request: Request, waiting: Pending[Any]) -> Pending[Answer]:
         assert isinstance(waiting, Pending), f"the handler of API {route.key} returned {waiting!r}"
-        parked: Pending[Answer] = self.services.loop.pending()
+        parked = _Parked(waiting, route.is_read)
         waiting.when_done(lambda done: self._unpark(route, call, request, done, parked))
         return parked
 
     def _unpark(self, route: _Route, call: Call, request: Request, done: Pending[Any], parked: Pending[Answer]) -> None:
+        if parked.is_done and done.error is not None:
+            return  # given up
         try:
-            parked.resolve(self._framed_or_none(route, call, done.value()))
+            _deliver(parked, self._framed_or_none(route, call, done.value()))
         except PeerProtocolError as error:
             parked.fail(error)
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
@@ -239,14 +261,22 @@ class Dispatcher:
 
     def _serve_with_faults(self, route: _Route, call: Call, request: Any, frame: memoryview, at: int) -> Answered:
         assert self.services.faults is not None
-        action = self.services.faults.before(call, request)
+        is_of_peer = not isinstance(call.connection, LocalConnection)  # else its authenticator needs the answer at once
+        action = self.services.faults.before(call, request) if is_of_peer else None
         if action is None:
             return self._answer(route, call, request)
         if action.delay_ms == 0:
             return self._act(action, route, call, request)
         kept = bytes(frame)  # the frame is dead by the time the delay is over
         again: Any = _decode(route.request_plan, memoryview(kept), at)[0]
-        return self.services.loop.spawn(self._act_later(action, route, call, again))
+        return self._carried_out(self._act_later(action, route, call, again))
+
+    def _carried_out(self, coroutine: Coroutine[Any, None, Answer]) -> Pending[Answer]:
+        """A fault is played to its end, even if the client has hung up."""
+        task = self.services.loop.spawn(coroutine)
+        parked = _Parked(task, is_read=False)
+        task.when_done(lambda done: _pass_on(done, parked))
+        return parked
 
     async def _act_later(self, action: FaultAction, route: _Route, call: Call, request: Request) -> Answer:
         await self.services.loop.sleep(action.delay_ms)
@@ -265,7 +295,7 @@ class Dispatcher:
         answer = self._answer(route, call, request)
         if not action.drop_response:
             return answer
-        return self.services.loop.spawn(self._lose(answer, action.hang_ms))
+        return self._carried_out(self._lose(answer, action.hang_ms))
 
     async def _lose(self, answer: Answered, hang_ms: int) -> Answer:
         """What follows a lost answer would be lost too: the connection says nothing more, then it is gone."""
@@ -286,6 +316,18 @@ def _framed(parts: list[Part], correlation_id: int, has_tags: bool) -> list[Part
     else:
         parts.insert(0, prefix)
     return parts
+
+
+def _pass_on(done: Pending[Answer], parked: Pending[Answer]) -> None:
+    if done.error is not None:
+        parked.fail(done.error)
+    else:
+        _deliver(parked, done.value())
+
+
+def _deliver(parked: Pending[Answer], answer: Answer) -> None:
+    if not parked.resolve(answer):
+        _release(answer)
 
 
 def _release(answer: Answer) -> None:

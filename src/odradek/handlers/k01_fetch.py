@@ -60,7 +60,7 @@ def refuse(request: FetchRequest, error: errors.KafkaError, version: int) -> Fet
     return response
 
 
-@serves(FetchRequest, versions="0-18", refuse=refuse)
+@serves(FetchRequest, versions="0-18", refuse=refuse, is_read=True)
 def fetch(call: Call, request: FetchRequest) -> FetchResponse | Pending[FetchResponse]:
     services = call.services
     replicas = services.replicas

@@ -30,10 +30,17 @@ _KINDS = {"broker": releases.BROKER, "controller": releases.CONTROLLER}
 class Served:
     """An API as one handler serves it."""
 
-    __slots__ = ("allow", "handler", "is_async", "key", "refuse", "request", "response", "versions")
+    __slots__ = ("allow", "handler", "is_async", "is_read", "key", "refuse", "request", "response", "versions")
 
     def __init__(
-        self, request: "type[Request]", versions: range, handler: Handler, refuse: Refuse, allow: "Permission | None"
+        self,
+        request: "type[Request]",
+        versions: range,
+        handler: Handler,
+        refuse: Refuse,
+        allow: "Permission | None",
+        *,
+        is_read: bool = False,
     ) -> None:
         assert request.api_key is not None
         self.key = request.api_key
@@ -43,6 +50,7 @@ class Served:
         self.handler = handler
         self.refuse = refuse
         self.allow = allow
+        self.is_read = is_read  # it changes nothing: when its caller is gone, what it waits for is cancelled
         self.is_async = bool(handler.__code__.co_flags & _COROUTINE)
 
 
@@ -56,12 +64,13 @@ def serves(
     on: tuple[str, ...] = ("broker",),
     allow: "Permission | None" = None,
     refuse: "Callable[[Any, KafkaError, int], Response] | None" = None,
+    is_read: bool = False,
 ) -> Callable[[H], H]:
     """Registers the handler of an API. `allow` is what the whole request needs; it asks itself for each item."""
     low, high = parse_versions(versions)
 
     def register(handler: H) -> H:
-        served = Served(request, range(low, high + 1), handler, refuse or refuse_by_code, allow)
+        served = Served(request, range(low, high + 1), handler, refuse or refuse_by_code, allow, is_read=is_read)
         for listener in on:
             place = (_KINDS[listener], served.key)
             assert place not in _SERVED, f"{request.__name__} has two handlers on the {listener}'s listener"

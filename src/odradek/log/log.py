@@ -270,9 +270,9 @@ class Log:
         """The answer to earliest (-2), latest (-1) and the like; None if it takes `lookup_job`."""
         return lookup.special_offset(self, timestamp)
 
-    def lookup_job(self, timestamp: int) -> Job:
+    def lookup_job(self, timestamp: int, *, as_in_3_3: bool = False) -> Job:
         """The first record at or after `timestamp`, or the one with the largest (-3): returns FoundOffset or None."""
-        return lookup.lookup_job(self, timestamp)
+        return lookup.lookup_job(self, timestamp, as_in_3_3=as_in_3_3)
 
     # What changes the past.
 

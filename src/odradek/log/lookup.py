@@ -66,15 +66,14 @@ def special_offset(log: "Log", timestamp: int) -> FoundOffset | None:
     return None
 
 
-def lookup_job(log: "Log", timestamp: int) -> Job:
+def lookup_job(log: "Log", timestamp: int, *, as_in_3_3: bool = False) -> Job:
     """Plans the search at once; what is returned runs elsewhere."""
     disk, start = log.storage.disk, log.log_start_offset
     if timestamp == MAX_TIMESTAMP:
         latest = max(log.segments, key=lambda segment: segment.max_timestamp)
         target = _target(latest, NO_TIMESTAMP, latest.offset_of_max_timestamp)
-        return _find_largest(
-            disk, target, latest.max_timestamp, latest.offset_of_max_timestamp, log.epochs.latest_epoch
-        )
+        newest_epoch = log.epochs.latest_epoch if as_in_3_3 else None
+        return _find_largest(disk, target, latest.max_timestamp, latest.offset_of_max_timestamp, newest_epoch)
     targets = [_target(segment, timestamp, start) for segment in log.segments if segment.max_timestamp >= timestamp]
     return _find(disk, targets, timestamp, start)
 
@@ -109,20 +108,23 @@ def _find(disk: Disk, targets: list[_Target], timestamp: int, start_offset: int)
     return None
 
 
-def _find_largest(disk: Disk, target: _Target, timestamp: int, offset: int, leader_epoch: int) -> Job:
+def _find_largest(disk: Disk, target: _Target, timestamp: int, offset: int, newest_epoch: int | None) -> Job:
+    """A 3.3 tells the newest epoch, and the end of a batch whose records all have the time of their append."""
     if timestamp == NO_TIMESTAMP:
         return None
     for batch in _batches(disk, target, NO_TIMESTAMP, offset):
         if batch is None:
             yield 0
         elif batch.max_timestamp == timestamp:
-            return FoundOffset(timestamp, _offset_of_largest(batch), leader_epoch)
-    return FoundOffset(timestamp, offset, leader_epoch)
+            if newest_epoch is None:
+                return FoundOffset(timestamp, _first_of_largest(batch), batch.partition_leader_epoch)
+            is_dated_as_one = batch.timestamp_type == LOG_APPEND_TIME
+            largest = batch.last_offset if is_dated_as_one else _first_of_largest(batch)
+            return FoundOffset(timestamp, largest, newest_epoch)
+    return None  # retention took it in the meantime
 
 
-def _offset_of_largest(batch: Batch) -> int:
-    if batch.timestamp_type == LOG_APPEND_TIME:
-        return batch.last_offset
+def _first_of_largest(batch: Batch) -> int:
     return next(
         (record.offset for record in batch.records() if record.timestamp == batch.max_timestamp), batch.last_offset
     )

@@ -47,6 +47,7 @@ class Session:
 class ServerConnection(Connection):
     __slots__ = (
         "_index",
+        "_parked",
         "_parked_stats",
         "_parked_times",
         "_session",
@@ -65,6 +66,7 @@ class ServerConnection(Connection):
     def __init__(self, processor: "Processor", transport: Transport, index: int) -> None:
         super().__init__(processor, transport, processor.request_bytes_max)
         self._index = index
+        self._parked: Pending[Any] | None = None  # what the connection waits for
         self._parked_stats: RequestStats | None = None
         self._parked_times = (0, 0, 0)
         self._slow_send: tuple[RequestStats | None, int] = (None, 0)  # since when the peer does not take an answer
@@ -166,6 +168,7 @@ class ServerConnection(Connection):
         if pending.is_done:
             return pending.value() or []
         self.block(PARKED)
+        self._parked = pending
         self._parked_stats = stats
         self._parked_times = (queue_us, local_us, self.channel.mono_us())
         pending.when_done(self._resume)
@@ -173,6 +176,7 @@ class ServerConnection(Connection):
 
     def _resume(self, pending: Pending[Any]) -> None:
         """The answer to the parked request is there; of a closed connection it is let go."""
+        self._parked = None
         parts = self._value_of(pending)
         if self.is_closed:
             release_parts(parts or [])
@@ -204,6 +208,10 @@ class ServerConnection(Connection):
             stats.record_send(self.channel.mono_us() - since_us)
 
     def on_closed(self) -> None:
+        """Nobody waits any more for what is parked: a long poll would hold its memory until its time is over."""
+        parked, self._parked = self._parked, None
+        if parked is not None:
+            parked.cancel()
         self.selector.disconnected(self)
 
     # Who it is

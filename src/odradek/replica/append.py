@@ -96,8 +96,9 @@ def _append_checked(
         topic.bytes_in.count += size
         replicas.messages_in.count += count
         replicas.bytes_in.count += size
-        if log.log_end_offset - log.recovery_point >= log.config.flush_messages:
-            return replicas.loop.spawn(_flushed(replicas, partition, log, info, request))
+    if log.log_end_offset - log.recovery_point >= log.config.flush_messages and info.last_offset >= log.recovery_point:
+        return replicas.loop.spawn(_flushed(replicas, partition, log, info, request))  # one that came again waits, too
+    if not info.is_duplicate:
         partition.advance_high_watermark()
     if request.acks != ACKS_ALL or log.high_watermark > info.last_offset:
         return info

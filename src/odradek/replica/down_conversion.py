@@ -11,7 +11,7 @@ from odradek.protocol import errors
 from odradek.protocol.messages.k01_fetch import FetchRequest, FetchResponse, PartitionData
 from odradek.reactor.file_range import FileRange
 from odradek.reactor.pending import Pending
-from odradek.reactor.ports import Buffer, Job
+from odradek.reactor.ports import Buffer, Cancelled, Job
 from odradek.records.convert import DownConverted, down_convert
 from odradek.replica.fetch import not_here, size_of
 
@@ -26,7 +26,19 @@ ZSTD = "zstd"
 async def for_old_reader(
     replicas: "ReplicaManager", request: FetchRequest, version: int, answer: FetchResponse | Pending[FetchResponse]
 ) -> FetchResponse:
-    response = await answer if isinstance(answer, Pending) else answer
+    try:
+        response = await answer if isinstance(answer, Pending) else answer
+    except Cancelled:
+        if isinstance(answer, Pending):
+            answer.cancel()
+        raise
+    # A task of its own: a conversion that is under way comes to its end, whoever waits for it, and lets its files go.
+    return await replicas.loop.spawn(_for_version(replicas, request, version, response))
+
+
+async def _for_version(
+    replicas: "ReplicaManager", request: FetchRequest, version: int, response: FetchResponse
+) -> FetchResponse:
     offsets = _fetch_offsets(request) if version < MAGIC_2_VERSION_MIN else {}
     for topic in response.responses:
         hosted = replicas.topics.get(topic.topic)

@@ -77,8 +77,9 @@ def _check_epoch_start(partition: Partition, log: Log, query: OffsetQuery) -> No
 
 async def _search(replicas: "ReplicaManager", log: Log, timestamp: int) -> FoundOffset | None:
     """A 3.3 takes every negative time that names no place for one before all records."""
+    job = log.lookup_job(timestamp, as_in_3_3=replicas.release.name == "3.3")
     try:
-        found: FoundOffset | None = await replicas.loop.submit(log.lookup_job(timestamp))
+        found: FoundOffset | None = await replicas.loop.submit(job)
     except LogDirFailure as failure:
         replicas.logs.handle_dir_failure(failure.path, failure)
         raise

@@ -204,17 +204,21 @@ class Partition:
         log, sync = self.log, self.sync
         if log is None or sync is None:
             return False
-        if sync.is_alone:
-            if log.high_watermark >= log.log_end_offset:
-                return False
+        end_offset = log.log_end_offset
+        if not sync.is_alone:
+            manager = self.topic.manager
+            end_offset = sync.high_watermark(
+                log.high_watermark, end_offset, manager.mono_ms(), manager.config.lag_time_max_ms
+            )
+        if log.log_end_offset - log.recovery_point >= log.config.flush_messages:
+            # A flush is due: what it has not reached is neither acknowledged nor shown yet.
+            end_offset = min(end_offset, log.recovery_point)
+        if log.high_watermark >= end_offset:
+            return False
+        if end_offset == log.log_end_offset:
             log.advance_high_watermark_to_end()
         else:
-            manager = self.topic.manager
-            offset = sync.high_watermark(
-                log.high_watermark, log.log_end_offset, manager.mono_ms(), manager.config.lag_time_max_ms
-            )
-            if not log.maybe_increment_high_watermark(offset):
-                return False
+            log.update_high_watermark(end_offset)
         if self.watchers or self.waiters:
             self.wake()
         return True

@@ -25,7 +25,8 @@ class CrashProfile:
         return f"CrashProfile(keep={self.keep_percent}, tear={self.tear_percent}, name={self.name_percent})"
 
 
-KEEP_ALL = CrashProfile(100, 0, 100)  # the process is killed; the page cache survives
+KEEP_ALL = CrashProfile(100, 0, 100)  # the power goes, and everything had been written back
+KILLED = CrashProfile(100, 0, 100)  # the process is killed: the page cache survives, with all that is not synced
 LOSE_ALL = CrashProfile(0, 0, 0)  # the power goes, and nothing had been written back
 MIXED = CrashProfile(50, 25, 50)  # the power goes at some point of the write-back
 MIXED_WHOLE_PAGES = CrashProfile(50, 0, 50)
@@ -33,9 +34,11 @@ MIXED_WHOLE_PAGES = CrashProfile(50, 0, 50)
 
 def drawn_profile(stream: SimStream) -> CrashProfile:
     """Any of them, the certain ones often enough."""
-    kind = stream.below(4)
+    kind = stream.below(5)
     if kind == 0:
         return LOSE_ALL
     if kind == 1:
         return KEEP_ALL
+    if kind == 2:
+        return KILLED
     return CrashProfile(stream.between(0, 100), stream.between(0, 50), stream.between(0, 100))

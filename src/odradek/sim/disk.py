@@ -11,6 +11,8 @@ once. What it finds after `crash(profile)` is decided there:
   its name durable.
 - **Locks, open files and injected faults** end with the crash, the quota stays; the page cache is cold.
 
+With `KILLED` only the process ends: everything is there for the next one, and what was not synced still is not.
+
 `crash` returns the disk as the next incarnation finds it. The old object is dead: every call on it or on its
 files raises `SimCrash`, so that nothing which still holds it (a `finally` of a dropped job) can touch the
 disk any more.
@@ -36,7 +38,7 @@ from errno import EAGAIN, EBADF, EEXIST, EIO, ENOSPC
 
 from odradek.reactor.atomic_write import write_atomically
 from odradek.reactor.ports import Buffer
-from odradek.sim.crash import MIXED, MIXED_WHOLE_PAGES, CrashProfile, SimCrash
+from odradek.sim.crash import KILLED, MIXED, MIXED_WHOLE_PAGES, CrashProfile, SimCrash
 from odradek.sim.disk_faults import Fault
 from odradek.sim.inode import Inode
 from odradek.sim.names import Directory, Names
@@ -175,11 +177,13 @@ class SimDisk:
         self.is_down = True
         self._note(f"disk crash {profile}")
         platter = self._platter
-        platter.names.crash(profile, self.stream)
-        platter.used_bytes = 0
-        for _, inode in platter.names.files():
-            inode.crash(profile, self.stream)
-            platter.used_bytes += len(inode.seen)
+        if profile is KILLED:
+            platter.names.close_all()  # the next process finds it all, and a later loss of power may still take it
+        else:
+            platter.names.crash(profile, self.stream)
+            for _, inode in platter.names.files():
+                inode.crash(profile, self.stream)
+        platter.used_bytes = sum(len(inode.seen) for _, inode in platter.names.files())
         return SimDisk(self.stream, self._wall_ms, self._note, platter)
 
     def crash_at(self, nth: int) -> None:
@@ -221,6 +225,10 @@ class SimDisk:
     def snapshot(self) -> dict[str, bytes]:
         """Every file as a reader sees it now, by path."""
         return {path: bytes(inode.seen) for path, inode in self._platter.names.files()}
+
+    def open_files(self) -> int:
+        """How many files that have a name are open, each as often as it was opened."""
+        return sum(inode.open_files for _, inode in self._platter.names.files())
 
     def clone(self, stream: SimStream | None = None) -> "SimDisk":
         """A disk in the same state, synced and unsynced, that goes its own way: to crash it in many ways."""

@@ -179,6 +179,11 @@ class Names:
             change.land()
             self._pending.remove(change)
 
+    def close_all(self) -> None:
+        """The process has ended, and nothing else."""
+        for _, inode in self.files():
+            inode.open_files = 0
+
     def crash(self, profile: CrashProfile, stream: SimStream) -> None:
         undone: set[tuple[int, str]] = set()
         for change in self._pending:

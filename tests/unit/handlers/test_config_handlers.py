@@ -35,7 +35,7 @@ def chain(entry):
     return [(synonym.name, synonym.value, synonym.source) for synonym in entry.synonyms]
 
 
-@pytest.mark.parametrize(("release", "topics", "brokers"), [("4.3", 33, 340), ("3.3", 26, 248)])
+@pytest.mark.parametrize(("release", "topics", "brokers"), [("4.3", 33, 340), ("3.3", 26, 265)])
 def test_everything_that_a_release_tells_is_told(release, topics, brokers):
     handlers = Handlers(broker(), *topic("t"), release=releases.by_name(release))
     assert len(describe(handlers, TOPIC, "t").configs) == topics
@@ -88,14 +88,13 @@ def test_version_0_of_a_3_3():
     assert (entry.value, entry.is_default, entry.config_source) == ("1073741824", False, -1)
 
 
-def test_a_secret_and_an_unknown_name_have_no_value():
-    handlers = Handlers(
-        broker(), config(BROKER, "1", "no.such", "x"), static={"ssl.keystore.password": "s3cret", "my.own": "y"}
-    )
+def test_a_secret_and_a_name_that_is_not_the_brokers_have_no_value():
+    given = {"ssl.keystore.password": "s3cret", "my.own": "y", "super.users": "User:a"}
+    handlers = Handlers(broker(), config(BROKER, "1", "no.such", "x"), static=given)
     secret = one(handlers, BROKER, "1", "ssl.keystore.password")
     assert (secret.value, secret.is_sensitive, secret.config_type) == (None, True, 9)
     assert [value for _, value, _ in chain(secret)] == [None]
-    for name, source in (("no.such", 2), ("my.own", 4)):
+    for name, source in (("no.such", 2), ("my.own", 4), ("super.users", 4)):
         unknown = one(handlers, BROKER, "1", name)
         assert (unknown.value, unknown.is_sensitive, unknown.read_only) == (None, True, True)
         assert (unknown.config_source, unknown.config_type, unknown.documentation) == (source, 0, None)

@@ -295,6 +295,11 @@ def test_a_fault_stands_in_for_the_handler_and_may_ask_it():
     assert response.api_keys
 
 
+def test_no_fault_comes_before_the_authentication():
+    handlers, frame = with_fault(delay_ms=500)
+    assert decoded(handlers.dispatcher.answer_api_versions(memoryview(frame)), 18, 3).error_code == 0
+
+
 def test_a_delayed_request_does_not_read_the_frame_that_is_gone():
     handlers, frame = with_fault(delay_ms=500)
     peer = Peer()
@@ -304,3 +309,57 @@ def test_a_delayed_request_does_not_read_the_frame_that_is_gone():
     assert decoded(handlers.settled(parked), 18, 3).error_code == 0
     assert peer.client_software_name == "a"
     assert handlers.node.clock.mono_ms() - started_ms >= 500
+
+
+# Nobody waits any more
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+def test_when_the_caller_is_gone_a_read_is_given_up_and_a_change_carried_out(on_heartbeat, is_read):
+    waits = []
+
+    def handler(call, request):
+        waits.append(call.services.loop.pending())
+        return waits[0]
+
+    handlers = on_heartbeat(handler, is_read=is_read)
+    parked = beat(handlers)
+    parked.cancel()
+    assert waits[0].is_done == is_read
+    waits[0].resolve(HeartbeatResponse())
+    handlers.node.attend()
+    handlers.world.run_until(lambda: False, 10)
+    assert handlers.errors == []
+
+
+def test_an_answer_that_comes_too_late_lets_its_files_go(on_heartbeat, monkeypatch):
+    waits = []
+
+    class Range:
+        size = 3
+        is_released = False
+
+        def release(self):
+            self.is_released = True
+
+    def handler(call, request):
+        waits.append(call.services.loop.pending())
+        return waits[0]
+
+    handlers = on_heartbeat(handler)
+    records = Range()
+    monkeypatch.setattr("odradek.handlers.dispatch._encode", lambda plan, response: [b"head", records])
+    monkeypatch.setattr("odradek.handlers.dispatch.records_size", lambda part: getattr(part, "size", 4))
+    parked = beat(handlers)
+    parked.cancel()
+    waits[0].resolve(HeartbeatResponse())
+    handlers.node.attend()
+    assert handlers.world.run_until(lambda: records.is_released, 1000)
+
+
+def test_a_fault_is_played_to_its_end_when_the_caller_is_gone():
+    handlers, frame = with_fault(delay_ms=500)
+    peer = Peer()
+    handlers.dispatcher.serve(peer, memoryview(frame)).cancel()
+    handlers.node.attend()
+    assert handlers.world.run_until(lambda: peer.client_software_name == "a", 1000)

@@ -274,6 +274,19 @@ def test_one_that_is_given_up_leaves_nothing_behind(plane):
     plane.sleep(1)
 
 
+@pytest.mark.parametrize("version", [4, 12])
+def test_a_long_poll_ends_with_its_connection(plane, version):
+    request = plane.fetch_request(("t", 0, 0), version=version, max_wait_ms=1 << 30)
+    parked = plane.send(request, version)
+    assert isinstance(parked, Pending)
+    assert plane.replicas.purgatories["Fetch"].size == 1
+    plane.on_reactor(parked.cancel)
+    plane.sleep(1)
+    assert not plane.partition().watchers and plane.replicas.purgatories["Fetch"].size == 0
+    plane.produce("a")
+    plane.sleep(1)
+
+
 # Transactions.
 
 

@@ -7,6 +7,7 @@ import pytest
 from network_kit import answer_of, broker_config, correlation_id_of, echo, request
 from odradek.protocol.errors import PeerProtocolError
 from odradek.reactor.file_range import File
+from odradek.reactor.ports import Cancelled
 
 
 def test_a_request_is_answered(rig):
@@ -122,7 +123,7 @@ def test_a_pending_that_is_done_already_is_an_answer(rig):
     assert client.correlation_ids() == [1, 2]
 
 
-def test_a_parked_request_of_a_client_that_has_left_is_let_go(rig):
+def test_a_parked_request_of_a_client_that_has_left_is_given_up(rig):
     serve = Parking(rig)
     client = rig.start(serve).connect()
     client.send(request(1, b"park"))
@@ -132,8 +133,18 @@ def test_a_parked_request_of_a_client_that_has_left_is_let_go(rig):
     client.close()
     rig.until(lambda: not rig.server.connections())
     assert closed == [True]
+    assert isinstance(serve.parked[0][1].error, Cancelled)
+    rig.pass_ms(5)
+    assert rig.errors == []
+
+
+def test_an_answer_that_meets_a_close_lets_its_file_go(rig):
+    serve = Parking(rig)
+    rig.start(serve).connect().send(request(1, b"park"))
+    rig.until(lambda: serve.parked)
     file = File(FakeFile())
     serve.parked[0][1].resolve([file.range(0, 10)])
+    rig.connection().close("before the answer has come out of the queue")
     file.release()
     rig.until(lambda: not file.is_open)
     assert rig.errors == []

@@ -1,0 +1,123 @@
+"""Faults on requests, as a test asks for them.
+
+broker.faults.on("Produce", topic="orders").error("NOT_LEADER_OR_FOLLOWER", times=3)
+with broker.faults.on("Fetch").delay(500) as slow:
+    ...
+assert slow.hits
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any, Self
+
+from odradek.protocol import apis, errors
+from odradek.testing.fault_rule import FaultRule
+
+HANG_MS = 500  # of a connection whose response was lost, unless the test says otherwise
+
+Ask = Callable[..., Any]  # takes a command of `control.py` and its values
+
+
+class Fault:
+    """A fault that is in force until it is used up or cleared. As a context manager it is cleared at the end."""
+
+    __slots__ = ("_ask", "_number")
+
+    def __init__(self, ask: Ask, number: int) -> None:
+        self._ask = ask
+        self._number = number
+
+    @property
+    def hits(self) -> int:
+        """How many requests have met it."""
+        return int(self._ask("fault_hits", number=self._number))
+
+    def clear(self) -> None:
+        self._ask("clear_faults", number=self._number)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.clear()
+
+
+class FaultPoint:
+    """Some requests, of which one says next what becomes of them.
+
+    `times`: of so many of them, then no more; without it, until the fault is cleared.
+    `delay_ms`: after so long a wait.
+    """
+
+    __slots__ = ("_ask", "_numbers", "_rule")
+
+    def __init__(self, ask: Ask, numbers: Iterator[int], rule: FaultRule) -> None:
+        self._ask = ask
+        self._numbers = numbers
+        self._rule = rule
+
+    def error(self, error: str | int, times: int | None = None, *, delay_ms: int = 0) -> Fault:
+        """They are not carried out but answered with this error, by its name or code.
+
+        It stands where a client looks for it. With a topic or a partition, only there: the rest of the request is
+        carried out. A Produce request without acks gets no answer; its connection closes, as it does with any error.
+        """
+        return self._install(error_code=_error_code(error), times=times, delay_ms=delay_ms)
+
+    def delay(self, ms: int, times: int | None = None) -> Fault:
+        """They wait so long, then are carried out and answered. What their connection sends next waits behind them."""
+        if ms <= 0:
+            raise ValueError(f"a delay is a number of milliseconds above 0, not {ms}")
+        return self._install(delay_ms=ms, times=times)
+
+    def disconnect(self, times: int | None = None, *, delay_ms: int = 0) -> Fault:
+        """Their connection is closed before they are carried out."""
+        return self._install(disconnect=True, times=times, delay_ms=delay_ms)
+
+    def drop_response(self, times: int | None = None, *, hang_ms: int = HANG_MS, delay_ms: int = 0) -> Fault:
+        """They are carried out and never answered: their connection is silent for `hang_ms`, then it is closed."""
+        return self._install(drop_response=True, times=times, hang_ms=hang_ms, delay_ms=delay_ms)
+
+    def _install(self, **what: Any) -> Fault:
+        for name, value in what.items():
+            if value is not None and value < 0 and name != "error_code":
+                raise ValueError(f"{name} is at least 0, not {value}")
+        number = next(self._numbers)
+        self._ask("install_fault", number=number, **self._rule._replace(**what)._asdict())
+        return Fault(self._ask, number)
+
+
+class Faults:
+    """All faults of a broker."""
+
+    __slots__ = ("_ask", "_numbers")
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._numbers = count(1)  # goes on when the broker is restarted: an old fault is not taken for a new one
+
+    def on(
+        self, api: str, topic: str | None = None, *, client_id: str | None = None, partition: int | None = None
+    ) -> FaultPoint:
+        """The requests of an API, by Kafka's name of it ("Produce"); those of one topic, partition or client alone."""
+        try:
+            key = apis.by_name(api).key
+        except LookupError as error:
+            raise ValueError(error.args[0]) from None
+        return FaultPoint(self._ask, self._numbers, FaultRule(key, topic, partition, client_id))
+
+    @property
+    def hits(self) -> int:
+        """How many requests have met a fault since the start."""
+        return int(self._ask("fault_hits", number=None))
+
+    def clear(self) -> None:
+        """Ends all faults."""
+        self._ask("clear_faults", number=None)
+
+
+def _error_code(error: str | int) -> int:
+    for row in errors.table():
+        if error in (row.name, row.code):
+            return row.code
+    raise ValueError(f"There is no error {error!r}; names look like NOT_LEADER_OR_FOLLOWER, and 0 is none.")

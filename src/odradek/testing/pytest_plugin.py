@@ -1,0 +1,80 @@
+"""The pytest plugin: a broker per session, a topic per test.
+
+    def test_it(odradek_broker, odradek_topic):
+        producer = KafkaProducer(bootstrap_servers=odradek_broker.bootstrap)
+        producer.send(odradek_topic, b"one").get()
+
+- `odradek_broker`: a `Broker` for the whole session; with pytest-xdist, one per worker.
+- `odradek_broker_config`: Kafka's broker configs for it, none; override it in a conftest.py, with scope="session".
+- `odradek_topic`: the name of a topic that was created for this test and is deleted after it. One partition, or as the
+  mark says: `@pytest.mark.odradek_topic(partitions=3, config={"cleanup.policy": "compact"})`.
+- Faults end with the test that asked for them, if it uses `odradek_topic`.
+
+Options: `--odradek-release`, `--odradek-log`.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from odradek.testing.broker import Broker
+
+NAME_CHARACTERS_MAX = 200  # Kafka allows 249
+_numbers = count(1)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("odradek", "a Kafka broker for tests")
+    group.addoption(
+        "--odradek-release", metavar="RELEASE", choices=("3.3", "4.3"), help="the release to speak: 3.3 or 4.3 (4.3)"
+    )
+    group.addoption("--odradek-log", metavar="FILE", help="append the broker's server log to this file")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "odradek_topic(partitions=1, config=None): what the topic of the fixture odradek_topic is like"
+    )
+
+
+@pytest.fixture(scope="session")
+def odradek_broker_config() -> dict[str, object]:
+    """Kafka's broker configs for the fixture odradek_broker: override it to set some."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def odradek_broker(request: pytest.FixtureRequest, odradek_broker_config: dict[str, object]) -> "Iterator[Broker]":
+    """A Kafka broker for the whole session; its `bootstrap` is what clients want to know."""
+    from odradek.testing.broker import Broker
+
+    option: Any = request.config.getoption
+    with Broker(option("--odradek-release"), config=odradek_broker_config, log=option("--odradek-log")) as broker:
+        yield broker
+
+
+@pytest.fixture
+def odradek_topic(request: pytest.FixtureRequest, odradek_broker: "Broker") -> Iterator[str]:
+    """The name of a fresh topic on odradek_broker, deleted after the test."""
+    from odradek.testing.broker_error import BrokerError
+
+    mark = request.node.get_closest_marker("odradek_topic")
+    name = _topic_name(request.node.name)
+    odradek_broker.create_topic(name, **({} if mark is None else mark.kwargs))
+    yield name
+    if odradek_broker.is_running:
+        odradek_broker.faults.clear()
+        try:
+            odradek_broker.delete_topic(name)
+        except BrokerError as error:
+            if "UNKNOWN_TOPIC_OR_PARTITION" not in str(error):  # the test has deleted it itself
+                raise
+
+
+def _topic_name(test: str) -> str:
+    """After the test, so that a log or a tool shows whose it is; the number makes it unlike any other."""
+    return f"{re.sub('[^a-zA-Z0-9._-]+', '-', test)[:NAME_CHARACTERS_MAX].strip('-')}-{next(_numbers)}"

@@ -1,0 +1,347 @@
+"""A broker for a test: ready when the call returns, gone when it should be, whatever became of its owner."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from programs import Program, children, is_alive, open_files, until
+from wire import Wire, records
+
+from odradek.protocol.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from odradek.protocol.messages.k03_metadata import MetadataRequest
+from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest
+from odradek.testing import Broker, BrokerError
+
+
+@pytest.fixture(params=[False, True], ids=["process", "thread"])
+def thread(request):
+    return request.param
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """Where temporary dirs are made during a test."""
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setenv("TMPDIR", str(place))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    return place
+
+
+def answers(broker):
+    with Wire(broker) as wire:
+        return wire.ask(ApiVersionsRequest(), 0).error_code == 0
+
+
+def write(broker, topic):
+    data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=records(b"one"))])
+    with Wire(broker) as wire:
+        response = wire.ask(ProduceRequest(acks=-1, timeout_ms=5000, topic_data=[data]), 9)
+    assert response.responses[0].partition_responses[0].error_code == 0
+
+
+def written(broker, topic):
+    asked = ListOffsetsTopic(name=topic, partitions=[ListOffsetsPartition(partition_index=0, timestamp=-1)])
+    with Wire(broker) as wire:
+        return wire.ask(ListOffsetsRequest(replica_id=-1, topics=[asked]), 5).topics[0].partitions[0].offset
+
+
+# From start to stop
+
+
+def test_it_serves_when_the_call_returns_and_leaves_nothing(temporary, thread):
+    with Broker(thread=thread) as broker:
+        assert answers(broker)
+        assert broker.bootstrap == f"127.0.0.1:{broker.port}"
+        assert [Path(broker.data)] == list(temporary.glob("odradek-*"))
+        assert (broker.pid == os.getpid()) is thread
+        assert broker.is_running
+        assert broker.errors() == ""
+        port = broker.port
+    assert not broker.is_running
+    assert list(temporary.iterdir()) == []
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port))
+
+
+def test_start_and_first_request_take_less_than_a_second():
+    def seconds():
+        started = time.monotonic()
+        with Broker() as broker:
+            assert answers(broker)
+            served = time.monotonic()
+            wire = Wire(broker)
+        wire.socket.close()
+        return served - started, time.monotonic() - served
+
+    measured = [seconds() for _ in range(3)]  # the best of three: the machine may be busy with something else
+    assert min(start for start, _ in measured) < 1
+    assert min(stop for _, stop in measured) < 0.5
+
+
+def test_start_and_stop_without_a_context_manager(thread):
+    broker = Broker(thread=thread)
+    assert broker.start() is broker
+    with pytest.raises(BrokerError, match="already"):
+        broker.start()
+    assert answers(broker)
+    broker.stop()
+    broker.stop()
+    with pytest.raises(BrokerError, match="does not run"):
+        _ = broker.bootstrap
+    with pytest.raises(BrokerError, match="does not run"):
+        broker.faults.clear()
+
+
+def test_twenty_in_a_row_leave_no_process_file_or_dir(temporary, thread):
+    with Broker(thread=thread) as broker:  # what is opened once and for all, is open now
+        assert answers(broker)
+    before = open_files(), children(), threading.active_count()
+    for _ in range(20):
+        with Broker(thread=thread) as broker:
+            assert broker.is_running
+    assert (open_files(), children(), threading.active_count()) == before
+    assert list(temporary.iterdir()) == []
+
+
+def test_configs_and_release():
+    with Broker(release="3.3", config={"num.partitions": 5, "auto.create.topics.enable": False}) as broker:
+        with Wire(broker) as wire:
+            newest = {api.api_key: api.max_version for api in wire.ask(ApiVersionsRequest(), 0).api_keys}
+        assert newest[0] == 9, "a 3.3 produces up to version 9"
+        assert Path(broker.data, "meta.properties").exists()
+
+
+def test_a_given_dir_is_kept(tmp_path, thread):
+    with Broker(data=tmp_path / "data", thread=thread) as broker:
+        broker.create_topic("t")
+        write(broker, "t")
+        cluster = broker.cluster_id
+    with Broker(data=tmp_path / "data", thread=thread) as broker:
+        assert broker.data == str(tmp_path / "data")
+        assert (broker.cluster_id, written(broker, "t")) == (cluster, 1)
+
+
+def test_a_restart_keeps_port_and_data_and_drops_faults(thread):
+    with Broker(thread=thread) as broker:
+        broker.create_topic("t")
+        write(broker, "t")
+        port, data = broker.port, broker.data
+        old = broker.faults.on("ApiVersions").disconnect()
+        assert broker.restart(config={"num.partitions": 7}) is broker
+        assert (broker.port, broker.data) == (port, data)
+        assert written(broker, "t") == 1
+        broker.faults.on("ApiVersions").error("REQUEST_TIMED_OUT", times=1)
+        with Wire(broker) as wire:
+            assert wire.ask(ApiVersionsRequest(), 0).error_code == 7
+        assert (old.hits, broker.faults.hits) == (0, 1)
+
+
+def test_a_restart_that_fails_may_be_mended(thread):
+    with Broker(thread=thread) as broker:
+        broker.create_topic("t")
+        write(broker, "t")
+        with pytest.raises(BrokerError, match=r"num\.io\.threads"):
+            broker.restart(config={"num.io.threads": 0})
+        broker._config.clear()
+        assert written(broker.start(), "t") == 1
+
+
+def test_after_a_kill_it_recovers(temporary):
+    with Broker() as broker:
+        broker.create_topic("t")
+        write(broker, "t")
+        pid, port = broker.pid, broker.port
+        broker.kill()
+        assert not is_alive(pid)
+        assert not broker.is_running
+        broker.start()
+        assert (broker.port, written(broker, "t")) == (port, 1)
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_broker_that_died_is_told(temporary):
+    with Broker() as broker:
+        os.kill(broker.pid, signal.SIGKILL)
+        until(lambda: not broker.is_running)
+        with pytest.raises(BrokerError, match="gone"):
+            broker.faults.clear()
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_thread_cannot_be_killed():
+    with Broker(thread=True) as broker, pytest.raises(BrokerError, match="thread=False"):
+        broker.kill()
+
+
+def test_topics_without_a_client(thread):
+    with Broker(thread=thread) as broker:
+        broker.create_topic("t", partitions=3, config={"retention.ms": 1000})
+        with Wire(broker) as wire:
+            topics = wire.ask(MetadataRequest(topics=None), 9).topics
+            assert [(topic.name, len(topic.partitions)) for topic in topics] == [("t", 3)]
+            broker.delete_topic("t")
+            until(lambda: wire.ask(MetadataRequest(topics=None), 9).topics == [])
+        with pytest.raises(BrokerError, match="UNKNOWN_TOPIC_OR_PARTITION"):
+            broker.delete_topic("t")
+        with pytest.raises(BrokerError, match="INVALID_TOPIC_EXCEPTION"):
+            broker.create_topic("no good")
+
+
+def test_the_server_log(tmp_path, thread):
+    log = tmp_path / "server.log"
+    before = open_files()
+    with Broker(log=log, thread=thread):
+        pass
+    assert "Kafka Server started" in log.read_text()
+    assert "Kafka Server stopped" in log.read_text()
+    assert open_files() == before
+
+
+# Mistakes: one exception with the broker's own line, and nothing is left
+
+
+def taken_port():
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    listening.listen()
+    return listening
+
+
+@pytest.mark.parametrize(
+    ("mistake", "told"),
+    [
+        ({"config": {"num.io.threads": "many"}}, r"num\.io\.threads"),
+        ({"config": {"": "x"}}, "NAME=VALUE"),
+        ({"release": "2.0"}, "2.0"),
+        ({"listen": "nowhere"}, "HOST:PORT"),
+        ({"log": "/nowhere/server.log"}, "/nowhere/server.log"),
+        ({"data": __file__}, "test_embedded_broker.py"),
+    ],
+)
+def test_a_mistake(temporary, thread, mistake, told):
+    before = children(), open_files(), threading.active_count()
+    with pytest.raises(BrokerError, match=f"did not start: .*{told}") as raised:
+        Broker(**mistake, thread=thread).start()
+    assert "\n" not in str(raised.value)
+    assert (children(), open_files(), threading.active_count()) == before
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_port_that_is_taken(temporary, thread):
+    with taken_port() as listening:
+        address = f"127.0.0.1:{listening.getsockname()[1]}"
+        with pytest.raises(BrokerError, match=f"{address}.* in use"):
+            Broker(listen=address, thread=thread).start()
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_dir_that_another_broker_uses(tmp_path, thread):
+    with Broker(data=tmp_path, thread=thread) as broker:
+        with pytest.raises(BrokerError, match="in use"):
+            Broker(data=tmp_path, thread=thread).start()
+        assert answers(broker)
+
+
+def test_a_start_that_takes_too_long(temporary):
+    with pytest.raises(BrokerError, match=r"not ready within 0\.01 s"):
+        Broker(start_s_max=0.01).start()
+    assert children() == set()
+    assert list(temporary.iterdir()) == []
+
+
+# The owner's end
+
+OWNER = """
+import os, sys, time
+from odradek.testing import Broker
+broker = Broker().start()
+print(broker.pid, broker.data, broker.port, flush=True)
+"""
+
+
+def test_it_dies_with_its_owner(temporary):
+    with Program(OWNER + "time.sleep(60)") as owner:
+        pid, data, _ = owner.words()
+        assert is_alive(pid)
+        owner.process.kill()
+        until(lambda: not is_alive(pid), "the broker outlives its owner")
+        until(lambda: not Path(data).exists(), "its data does")
+
+
+def test_it_dies_with_its_owner_though_a_fork_lives_on(temporary):
+    fork = "pid = os.fork()\nif pid: print(pid, flush=True)\ntime.sleep(60)"
+    with Program(OWNER + fork) as owner:
+        pid, data, _ = owner.words()
+        survivor = int(owner.words()[0])
+        owner.process.kill()
+        try:
+            until(lambda: not is_alive(pid), "the broker outlives its owner")
+            until(lambda: not Path(data).exists(), "its data does")
+            assert is_alive(survivor)
+        finally:
+            os.kill(survivor, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("end", ["", "raise SystemExit(3)", "os._exit(0)", "os.kill(os.getpid(), 15)"])
+def test_an_owner_that_forgets_to_stop_it(temporary, end):
+    with Program(OWNER + end) as owner:
+        pid, data, _ = owner.words()
+        owner.process.wait(20)
+        until(lambda: not is_alive(pid))
+        until(lambda: not Path(data).exists())
+
+
+def test_a_fork_of_the_owner_does_not_stop_it(temporary):
+    fork = """
+if os.fork() == 0:
+    try:
+        broker.faults.clear()
+    except Exception as error:
+        print(error, flush=True)
+    broker.stop()
+    sys.exit()  # through atexit
+os.wait()
+from odradek.testing.faults import Faults
+broker.faults.on("Produce").delay(1)
+print("serves" if broker.is_running and os.path.isdir(broker.data) else "is gone", flush=True)
+time.sleep(60)
+"""
+    with Program(OWNER + fork) as owner:
+        pid, _, _ = owner.words()
+        assert "belongs to process" in " ".join(owner.words())
+        assert owner.words() == ["serves"]
+        assert is_alive(pid)
+
+
+def test_the_thread_that_started_it_may_end():
+    broker = Broker()
+    starter = threading.Thread(target=broker.start)
+    starter.start()
+    starter.join()
+    try:
+        assert answers(broker)
+        until(lambda: not starter.is_alive())
+        assert answers(broker)
+    finally:
+        broker.stop()
+
+
+def test_ctrl_c_is_for_the_tests_and_not_for_the_broker():
+    with Broker() as broker:
+        assert os.getpgid(broker.pid) != os.getpgid(0)
+
+
+def test_a_file_in_the_working_directory_stands_in_for_no_module(tmp_path):
+    (tmp_path / "socket.py").write_text("raise SystemExit('not this one')")
+    code = "from odradek.testing import Broker\nwith Broker() as broker: print(broker.port)"
+    done = subprocess.run([sys.executable, "-P", "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout)

@@ -1,0 +1,131 @@
+"""What faults are for: real clients ride them out, and the log shows that they did."""
+
+import pytest
+
+kafka = pytest.importorskip("kafka", reason="pip install kafka-python")
+
+from odradek.testing import Broker  # noqa: E402 - what follows needs a client
+
+
+@pytest.fixture(scope="module")
+def broker():
+    with Broker() as running:
+        yield running
+
+
+@pytest.fixture
+def topic(broker, request):
+    name = request.node.name.replace("[", "-").replace("]", "")
+    broker.create_topic(name)
+    yield name
+    broker.faults.clear()
+
+
+def producer(broker, **config):
+    return kafka.KafkaProducer(
+        bootstrap_servers=broker.bootstrap, retries=20, retry_backoff_ms=20, reconnect_backoff_ms=20, **config
+    )
+
+
+def consumer(broker, topic):
+    reading = kafka.KafkaConsumer(
+        bootstrap_servers=broker.bootstrap,
+        auto_offset_reset="earliest",
+        consumer_timeout_ms=1000,
+        reconnect_backoff_ms=20,
+        retry_backoff_ms=20,
+    )
+    reading.assign([kafka.TopicPartition(topic, 0)])
+    return reading
+
+
+def values(broker, topic):
+    reading = consumer(broker, topic)
+    found = [record.value for record in reading]
+    reading.close()
+    return found
+
+
+@pytest.mark.parametrize("is_idempotent", [False, True])
+def test_a_producer_retries_through_an_error_and_writes_once(broker, topic, is_idempotent):
+    fault = broker.faults.on("Produce", topic=topic).error("NOT_LEADER_OR_FOLLOWER", times=3)
+    writing = producer(broker, enable_idempotence=is_idempotent)
+    assert writing.send(topic, b"one").get(timeout=20).offset == 0
+    writing.close()
+    assert fault.hits == 3
+    assert values(broker, topic) == [b"one"]
+
+
+def test_a_lost_response_with_an_idempotent_producer_gives_one_record(broker, topic):
+    fault = broker.faults.on("Produce", topic=topic).drop_response(times=2, hang_ms=50)
+    writing = producer(broker, enable_idempotence=True)
+    assert writing.send(topic, b"one").get(timeout=20).offset == 0
+    writing.close()
+    assert fault.hits == 2
+    assert values(broker, topic) == [b"one"]
+
+
+def test_a_lost_response_without_idempotence_gives_two(broker, topic):
+    """The test above could not fail otherwise: this is what it protects from."""
+    broker.faults.on("Produce", topic=topic).drop_response(times=1, hang_ms=50)
+    writing = producer(broker, enable_idempotence=False)
+    writing.send(topic, b"one").get(timeout=20)
+    writing.close()
+    assert values(broker, topic) == [b"one", b"one"]
+
+
+def test_a_disconnect_before_the_write(broker, topic):
+    broker.faults.on("Produce", topic=topic).disconnect(times=2)
+    writing = producer(broker, enable_idempotence=False)
+    writing.send(topic, b"one").get(timeout=20)
+    writing.close()
+    assert values(broker, topic) == [b"one"]
+
+
+@pytest.mark.parametrize("error", ["NOT_LEADER_OR_FOLLOWER", "FETCH_SESSION_ID_NOT_FOUND", "KAFKA_STORAGE_ERROR"])
+def test_a_consumer_reads_on_after_errors(broker, topic, error):
+    writing = producer(broker)
+    for number in range(3):
+        writing.send(topic, b"%d" % number).get(timeout=20)
+    reading = consumer(broker, topic)
+    assert next(reading).value == b"0"
+    fault = broker.faults.on("Fetch", topic=topic).error(error, times=2)
+    for number in range(3, 6):
+        writing.send(topic, b"%d" % number).get(timeout=20)
+    writing.close()
+    assert [record.value for record in reading] == [b"1", b"2", b"3", b"4", b"5"]
+    reading.close()
+    assert fault.hits == 2
+
+
+def test_an_error_that_no_retry_can_mend_reaches_the_application(broker, topic):
+    broker.faults.on("Fetch", topic=topic).error("UNKNOWN_SERVER_ERROR", times=1)
+    reading = consumer(broker, topic)
+    with pytest.raises(kafka.errors.UnknownError):
+        next(reading)
+    reading.close()
+
+
+def test_other_topics_of_the_same_fetch_go_on(broker, topic):
+    broker.create_topic("calm")
+    writing = producer(broker)
+    writing.send("calm", b"here").get(timeout=20)
+    writing.send(topic, b"there").get(timeout=20)
+    writing.close()
+    reading = consumer(broker, topic)
+    reading.assign([kafka.TopicPartition(topic, 0), kafka.TopicPartition("calm", 0)])
+    broker.faults.on("Fetch", topic=topic).error("NOT_LEADER_OR_FOLLOWER", times=2)
+    assert sorted(record.value for record in reading) == [b"here", b"there"]
+    reading.close()
+
+
+def test_a_client_survives_a_restart(broker, topic):
+    writing = producer(broker, enable_idempotence=True)
+    writing.send(topic, b"one").get(timeout=20)
+    broker.restart()
+    writing.send(topic, b"two").get(timeout=20)
+    broker.kill()
+    broker.start()
+    writing.send(topic, b"three").get(timeout=20)
+    writing.close()
+    assert values(broker, topic) == [b"one", b"two", b"three"]
