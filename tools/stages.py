@@ -137,6 +137,8 @@ def run(name: str, options: Options) -> tuple[bool, float]:
     stage = STAGES[name]
     environment = {**os.environ, **stage.env, "ODRADEK_EXAMPLES": "random" if options.long else "same"}
     environment.pop("PYTHONPATH", None)
+    if options.long:
+        environment.update(ODRADEK_SEEDS="5000", ODRADEK_KILLS="50")
     started = time.monotonic()
     print(f"\n== {name} (budget {stage.minutes:g} min)", flush=True)
     passed = True

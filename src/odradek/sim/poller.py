@@ -60,7 +60,7 @@ class SimPoller(Source):
         if watched is not None:
             self._interests.pop(watched, None)
 
-    def poll(self, timeout_ms: int | None) -> list[tuple[int, int]]:
+    def poll(self, timeout_ms: int | None, events_max: int = 0) -> list[tuple[int, int]]:
         if timeout_ms != 0 and not self.readiness():
             self.network.wait(self.readiness, timeout_ms)
         self._is_woken = False
@@ -68,7 +68,7 @@ class SimPoller(Source):
         for place in range(len(ready) - 1, 0, -1):  # the order among connections is nobody's promise
             other = self.network.stream.below(place + 1)
             ready[place], ready[other] = ready[other], ready[place]
-        return ready
+        return ready[:events_max] if events_max else ready
 
     def wake(self) -> None:
         self._is_woken = True

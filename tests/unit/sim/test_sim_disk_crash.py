@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from odradek.sim.crash import KEEP_ALL, LOSE_ALL, MIXED, CrashProfile, SimCrash
+from odradek.sim.crash import KEEP_ALL, KILLED, LOSE_ALL, MIXED, CrashProfile, SimCrash
 from odradek.sim.disk import SimDisk
 from odradek.sim.rng import SimRng
 
@@ -52,6 +52,17 @@ def test_what_was_not_synced_is_gone_without_power_and_kept_by_a_kill():
 
     assert outcomes(history, LOSE_ALL) == {b"synced"}
     assert outcomes(history, KEEP_ALL) == {b"synced not synced"}
+
+
+def test_what_a_kill_has_kept_may_still_be_lost_without_power():
+    disk = made()
+    durable_file(disk, b"synced").append([b" not synced"])
+    (path,) = disk.snapshot()
+    disk = disk.crash(KILLED)
+    assert disk.read(path) == b"synced not synced"
+    assert disk.open_files() == 0
+    disk = disk.crash(LOSE_ALL)
+    assert disk.read(path) == b"synced"
 
 
 def test_the_second_sync_counts_too():

@@ -4,7 +4,7 @@ import pytest
 
 from odradek.reactor.jobs import JobQueue
 from odradek.sim.clock import SimClock
-from odradek.sim.crash import KEEP_ALL, LOSE_ALL, SimCrash, drawn_profile
+from odradek.sim.crash import KEEP_ALL, KILLED, LOSE_ALL, SimCrash, drawn_profile
 from odradek.sim.rng import SimRng
 from odradek.sim.world import World
 
@@ -279,6 +279,7 @@ def test_drawn_profiles_cover_the_certain_ones():
     stream = SimRng(1).stream("x")
     drawn = [drawn_profile(stream) for _ in range(50)]
     assert KEEP_ALL in drawn
+    assert KILLED in drawn
     assert LOSE_ALL in drawn
     assert any(0 < profile.keep_percent < 100 for profile in drawn)
 

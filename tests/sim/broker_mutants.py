@@ -1,0 +1,153 @@
+"""Mistakes that a broker must not make, each put into the code on purpose. `MUTANTS[name](patch)` makes one."""
+
+from odradek.broker.producer_ids import ProducerIds
+from odradek.controller.partition import Partition as ControllerPartition
+from odradek.log import flush as log_flush
+from odradek.log import read as log_read
+from odradek.log.producer_entry import ProducerEntry
+from odradek.log.producer_state import ProducerState
+from odradek.metadata.topics import PartitionImage
+from odradek.raft.metadata_log import MetadataLog
+from odradek.replica import append as replica_append
+from odradek.replica import apply as replica_apply
+from odradek.replica.partition import Partition
+from odradek.replicated.runtime import Runtime, _finish
+
+
+def acknowledge_before_the_flush(patch):
+    """flush.messages=1, and the answer does not wait for it."""
+
+    async def flushed(replicas, partition, log, info, request):
+        replicas.logs.flush(log)
+        return info
+
+    patch.setattr(replica_append, "flushed", flushed)
+
+
+def acknowledge_a_repeated_batch_before_the_flush(patch):
+    """Whoever sends a batch again while it is being flushed is answered at once."""
+    before = replica_append.flushed
+
+    async def flushed(replicas, partition, log, info, request):
+        if info.is_duplicate:
+            return info
+        return await before(replicas, partition, log, info, request)
+
+    patch.setattr(replica_append, "flushed", flushed)
+
+
+def show_what_is_not_flushed(patch):
+    """The high watermark follows the end of the log, not of what is on disk."""
+
+    def advance_high_watermark(self):
+        if self.log is None or self.sync is None or self.log.high_watermark >= self.log.log_end_offset:
+            return False
+        self.log.advance_high_watermark_to_end()
+        self.wake()
+        return True
+
+    patch.setattr(Partition, "advance_high_watermark", advance_high_watermark)
+
+
+def forget_the_names_of_a_flush(patch):
+    """The files are synced, the directory that names them is not."""
+    patch.setattr(log_flush, "_fsync_dir", lambda disk, directory: None)
+
+
+def keep_the_leader_epoch_over_a_restart(patch):
+    changed = ControllerPartition.changed
+
+    merged = PartitionImage.merged
+
+    def same_epoch(self, record):
+        after = changed(self, record)
+        after.leader_epoch = self.leader_epoch
+        return after
+
+    patch.setattr(ControllerPartition, "changed", same_epoch)
+    patch.setattr(
+        PartitionImage, "merged", lambda self, change: merged(self, change)._replace(leader_epoch=self.leader_epoch)
+    )
+
+
+def tell_no_divergence(patch):
+    """A fetch does not look at the epoch of what was fetched last."""
+    patch.setattr(Partition, "divergence", lambda self, entry: None)
+
+
+def keep_no_batches_of_producers(patch):
+    """A batch that comes again is not known any more."""
+    patch.setattr(ProducerEntry, "duplicate_of", lambda self, epoch, first_sequence, last_sequence: None)
+
+
+def check_no_sequences(patch):
+    keep_no_batches_of_producers(patch)
+    patch.setattr(ProducerState, "_check_sequence", lambda self, entry, batch: None)
+
+
+def take_older_producer_epochs(patch):
+    patch.setattr(ProducerState, "_check_epoch", lambda self, entry, epoch: None)
+
+
+def use_a_block_of_producer_ids_again(patch):
+    """The block belongs to the node, not to its incarnation."""
+
+    async def _allocate(self):
+        return range(1000, 2000)
+
+    patch.setattr(ProducerIds, "_allocate", _allocate)
+
+
+def answer_metadata_before_the_commit(patch):
+    patch.setattr(Runtime, "_park", lambda self, pending, response, error: _finish(pending, response, error))
+
+
+def commit_metadata_before_the_fsync(patch):
+    async def _run_flush(self, plan):
+        self.log.flushed(plan)
+
+    patch.setattr(MetadataLog, "_run_flush", _run_flush)
+
+
+def keep_a_view_of_the_request(patch):
+    """A parked request still points into the receive buffer."""
+    patch.setattr(
+        replica_append,
+        "bytearray",
+        lambda data: data if isinstance(data, memoryview) else bytearray(data),
+        raising=False,
+    )
+
+
+def show_more_than_is_committed(patch):
+    """Consumers are served to the end of the log."""
+    patch.setattr(log_read, "_limit", lambda log, isolation: log.log_end_offset)
+
+
+def keep_the_files_of_a_deleted_topic(patch):
+    async def _delete(replicas, name, index):
+        return None
+
+    patch.setattr(replica_apply, "_delete", _delete)
+
+
+MUTANTS = {
+    mutant.__name__: mutant
+    for mutant in (
+        acknowledge_before_the_flush,
+        acknowledge_a_repeated_batch_before_the_flush,
+        show_what_is_not_flushed,
+        forget_the_names_of_a_flush,
+        keep_the_leader_epoch_over_a_restart,
+        tell_no_divergence,
+        keep_no_batches_of_producers,
+        check_no_sequences,
+        take_older_producer_epochs,
+        use_a_block_of_producer_ids_again,
+        answer_metadata_before_the_commit,
+        commit_metadata_before_the_fsync,
+        keep_a_view_of_the_request,
+        show_more_than_is_committed,
+        keep_the_files_of_a_deleted_topic,
+    )
+}
