@@ -5,26 +5,35 @@
 
 What is compared are the error codes, each with the path of its field, and whether the connection was closed. The cases
 were recorded in this order on one broker, which had `TOPICS` and `PROPERTIES`; a few build on what an earlier one left.
-`SKIPPED` are the cases that cannot be played here, `EXCEPTIONS` those that get another answer; both with the reason.
+`differences.UNPLAYED` are the cases that cannot be played here, `differences.CASES` those that get another answer.
 """
 
 import gzip
 import json
+import sys
 import time
 from pathlib import Path
 from typing import NamedTuple
 
-from odradek.handlers import table
-from odradek.protocol import apis, registry, releases, whole
+sys.path.insert(0, str(Path(__file__).parent / "golden"))
+
+import differences
+
+from odradek.protocol import apis, registry, whole
 from odradek.protocol.declare import Struct
 from odradek.protocol.field import ARRAY, STRUCT
 from odradek.protocol.json_form import from_json, to_json
 from odradek.protocol.messages.header import RequestHeader
+from odradek.protocol.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from odradek.protocol.messages.k19_create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from odradek.protocol.messages.k22_init_producer_id import InitProducerIdRequest
+from odradek.records.record import Record
+from odradek.records.writer import record_batch
 
 FILE = Path(__file__).parent / "golden" / "data" / "behaviour.jsonl.gz"
 CLOSED = "connection closed"
+INIT_PRODUCER_ID = 22
 COLUMNS = {"3.3": "kafka_3_3_2", "4.3": "kafka_4_3_0"}
 
 PROPERTIES = {
@@ -50,32 +59,27 @@ TOPICS = {
     "__consumer_offsets": (2, {"cleanup.policy": "compact"}),
     "__transaction_state": (2, {"cleanup.policy": "compact"}),
 }
+RECORDS = {"del": 5}  # records that were there
 RENAMED_IN_4_3 = {"message.timestamp.difference.max.ms": "message.timestamp.before.max.ms"}
 
 # Which requests of a case its results belong to, where it is not simply the last ones.
 ANSWERED = {"idempotent: first": (1, 2, 3, 4, 11, 12, 13, 14, 15, 16, 17, 18, 19)}
 
-SKIPPED = {
-    "two pipelined requests": "no requests are recorded; tests/unit/network has the order of answers",
-    "SASL": "needs a SASL listener; the conversations sasl-plain are replayed by tests/golden/test_wire_replay.py",
-    "authorization failures": "ACLs are stored and described, and not enforced yet",
-    "InitProducerId with unknown": "needs the transaction coordinator",
-    "InitProducerId twice": "needs the transaction coordinator",
-    "transactional produce": "needs the transaction coordinator",
-    "Fetch read_committed shows": "needs the transaction coordinator",
-    "Fetch long poll": "its offset is that of records that skipped cases would have written",
-    "DeleteRecords ok then": "its offsets are those of records that skipped cases would have written",
+AT_THE_END = "Fetch long poll"
+
+# Which id the (first) producer of a case had in a 3.3.2 and a 4.3.0: later requests of the case name it.
+PRODUCER_IDS = {
+    "transactional produce": (5, 4),
+    "transaction: add": (7, 6),
+    "EndTxn on empty": (8, 7),
+    "AddPartitionsToTxn wrong": (10, 9),
+    "AddPartitionsToTxn old": (11, 10),
+    "EndTxn old": (12, 11),
+    "EndTxn future": (13, 12),
+    "Fetch read_committed shows": (16, 15),
 }
-_INVALID_RECORD = [(".responses.partitionResponses.errorCode", 87)]
-# (release, case): what is answered here, and why.
-EXCEPTIONS = {
-    ("4.3", "Produce null records"): ([_INVALID_RECORD], "a 4.3.0 never answers it"),
-    ("3.3", "Produce null records"): (
-        [_INVALID_RECORD],
-        "recorded as UNKNOWN_SERVER_ERROR, and the next 3.3.2 closed the connection; we say what is wrong",
-    ),
-    ("3.3", "Produce empty records"): ([_INVALID_RECORD], "recorded as closed; asked again, a 3.3.2 answers so"),
-}
+# Fields that a 4.3 has by another name.
+RENAMED_PATHS = {".results.results.errorCode": ".resultsByTopicV3AndBelow.resultsByPartition.errorCode"}
 
 _FRAME = "frame"  # an answer that was recorded as bytes
 
@@ -84,14 +88,27 @@ class Case(NamedTuple):
     name: str
     requests: list
     expected: object
+    producer_id: int | None = None  # of the first producer
+    handed_out: list = []
 
     def run(self, ask):
         """What `ask(name, frame)` answers to the requests, reduced to codes: the last ones, as many as expected."""
-        answers = [self._asked(ask, request) for request in self.requests]
+        if self.producer_id is not None:
+            self._skip_producer_ids(ask)
+        answers = [self._asked(ask, self._placed(ask, request)) for request in self.requests]
         indexes = next((rows for start, rows in ANSWERED.items() if self.name.startswith(start)), None)
         if indexes is not None:
             return [answers[index] for index in indexes]
         return answers[-len(self.expected) :]
+
+    def _placed(self, ask, request):
+        """A case at the log's end means ours: earlier cases that are not played would have written more."""
+        if not (self.name.startswith(AT_THE_END) and request.get("api") == "Fetch"):
+            return request
+        request = json.loads(json.dumps(request))
+        topic = request["body"]["topics"][0]
+        topic["partitions"][0]["fetchOffset"] = _log_end(ask, topic["topic"])
+        return request
 
     def _asked(self, ask, request):
         if "raw_hex" in request:
@@ -105,22 +122,35 @@ class Case(NamedTuple):
         )
         request_type = registry.request(api.key)
         body = from_json(request_type, _only_carried(request_type, request["body"], version), version)
-        frame = b"".join(whole.encode_request(header, body))
-        return _answer_codes(ask(self.name, frame), api.key, version)
+        answer = ask(self.name, b"".join(whole.encode_request(header, body)))
+        if api.key == INIT_PRODUCER_ID:
+            self.handed_out.append(whole.decode_response(answer, api.key, version)[1].producer_id)
+        return _answer_codes(answer, api.key, version)
+
+    def _skip_producer_ids(self, ask):
+        header = RequestHeader(
+            request_api_key=INIT_PRODUCER_ID, request_api_version=4, correlation_id=1, client_id="behaviour"
+        )
+        frame = b"".join(whole.encode_request(header, InitProducerIdRequest(transactional_id=None)))
+        while max(self.handed_out, default=-1) < self.producer_id - 1:
+            answer = ask("set-up", frame)
+            self.handed_out.append(whole.decode_response(answer, INIT_PRODUCER_ID, 4)[1].producer_id)
+        assert max(self.handed_out) == self.producer_id - 1, f"the producer id {self.producer_id} is gone"
 
 
 def cases(release):
     """Every case that can be played on a broker of that release, in the recorded order."""
+    handed_out = []
     with gzip.open(FILE, "rt") as lines:
         for line in lines:
             row = json.loads(line)
             case = _case(row, release)
             if case is not None:
-                yield case
+                yield case._replace(handed_out=handed_out)
 
 
 def reason_to_skip(name):
-    return next((reason for start, reason in SKIPPED.items() if name.startswith(start)), None)
+    return next((reason for start, reason in differences.UNPLAYED.items() if name.startswith(start)), None)
 
 
 def _case(row, release):
@@ -134,13 +164,18 @@ def _case(row, release):
     is_playable = all(_is_served(request) and _has_sane_length(request) for request in requests)
     if result is None or reason_to_skip(row["case"]) is not None or not is_playable:
         return None
-    exception = EXCEPTIONS.get((release, row["case"]))
-    expected = exception[0] if exception else [_recorded_codes(part, requests) for part in _parts(result)]
-    return Case(row["case"], requests, expected)
+    excepted = [each for each in differences.CASES if each.case == row["case"] and release in each.releases]
+    expected = excepted[0].codes if excepted else [_recorded_codes(part, requests) for part in _parts(result)]
+    return Case(row["case"], requests, expected, _producer_id(row["case"], release))
+
+
+def _producer_id(name, release):
+    ids = next((ids for start, ids in PRODUCER_IDS.items() if name.startswith(start)), None)
+    return None if ids is None else ids[0 if release == "3.3" else 1]
 
 
 def _is_served(request):
-    return "api" not in request or apis.by_name(request["api"]).key in table.keys(releases.BROKER)
+    return "api" not in request or differences.is_played(apis.by_name(request["api"]).key)
 
 
 def _has_sane_length(request):
@@ -171,7 +206,9 @@ def _recorded_codes(part, requests):
         return _answer_codes(
             bytes.fromhex(part[_FRAME]), int.from_bytes(raw[:2], "big"), int.from_bytes(raw[2:4], "big")
         )
-    return CLOSED if part == CLOSED else codes(part)
+    if part == CLOSED:
+        return CLOSED
+    return sorted((RENAMED_PATHS.get(path, path), code) for path, code in codes(part))
 
 
 def _answer_codes(answer, key, version):
@@ -243,6 +280,25 @@ def create_topics(ask, release):
     answer = whole.decode_response(ask("set-up", frame), 19, 7)[1]
     assert {topic.error_code for topic in answer.topics} <= {0, 36}, answer
     _wait_until_made(ask)
+    for name, count in RECORDS.items():
+        _write(ask, name, count)
+
+
+def _write(ask, topic, count):
+    records = record_batch([Record(at, b"k", b"v", 1_700_000_000_000) for at in range(count)])
+    data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=records)])
+    header = RequestHeader(request_api_key=0, request_api_version=8, correlation_id=1, client_id="behaviour")
+    request = ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=[data])
+    answer = whole.decode_response(ask("set-up", b"".join(whole.encode_request(header, request))), 0, 8)[1]
+    assert answer.responses[0].partition_responses[0].error_code == 0, answer
+
+
+def _log_end(ask, topic):
+    part = ListOffsetsPartition(partition_index=0, timestamp=-1)
+    request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=[part])])
+    header = RequestHeader(request_api_key=2, request_api_version=7, correlation_id=1, client_id="behaviour")
+    answer = whole.decode_response(ask("set-up", b"".join(whole.encode_request(header, request))), 2, 7)[1]
+    return answer.topics[0].partitions[0].offset
 
 
 def _wait_until_made(ask):

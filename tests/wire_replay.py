@@ -3,7 +3,7 @@
 A recording is a file of frames: what a client sent, what the broker answered. `Replay` sends the requests, one after
 the other per connection, to whatever `ask(connection, frame)` reaches: a dispatcher, or a broker behind a socket. Both
 answers are decoded to Kafka's JSON form, stripped of what differs from run to run (`VARIES`) and of what differs for a
-reason (`EXCEPTIONS`), and must then be the same.
+reason (`differences.ANSWERS`), and must then be the same.
 
 Topic ids that a recording got from its broker are learnt from the answers and replaced in later requests.
 """
@@ -11,11 +11,15 @@ Topic ids that a recording got from its broker are learnt from the answers and r
 import gzip
 import json
 import socket
+import sys
 import time
 from pathlib import Path
 from typing import NamedTuple
 
-from odradek.handlers import table
+sys.path.insert(0, str(Path(__file__).parent / "golden"))
+
+import differences
+
 from odradek.protocol import apis, releases, whole
 from odradek.protocol.declare import Struct
 from odradek.protocol.errors import PeerProtocolError
@@ -27,6 +31,7 @@ from odradek.protocol.uuids import parse_uuid
 
 WIRE = Path(__file__).parent / "golden" / "data" / "wire"
 CLOSED = "connection closed"
+USED = set()  # the rows of the table of differences that were needed
 
 # The settings of the recorded brokers that show in their answers.
 PROPERTIES = {
@@ -78,29 +83,6 @@ SORTED_BY = (
 )
 
 
-class Excepted(NamedTuple):
-    releases: tuple[str, ...]
-    api: str
-    field: str
-    reason: str
-
-
-EXCEPTIONS = (
-    Excepted(("3.3", "4.3"), "SaslHandshake", "mechanisms", "SCRAM comes later"),
-    Excepted(("3.3", "4.3"), "ApiVersions", "apiKeys", "APIs that docs/gaps.md lists as not served are not told"),
-    Excepted(("4.3",), "ApiVersions", "finalizedFeatures", "share, streams and ELR are off until they are served"),
-    Excepted(("3.3", "4.3"), "Metadata", "topics", "topics of earlier conversations, internal ones among them"),
-    Excepted(("3.3", "4.3"), "DescribeLogDirs", "topics", "topics of earlier conversations, internal ones among them"),
-    Excepted(("3.3", "4.3"), "DescribeProducers", "activeProducers", "producers of earlier conversations"),
-    Excepted(
-        ("4.3",),
-        "CreateTopics, DescribeConfigs",
-        "configSource of min.insync.replicas",
-        "with ELR on, a 4.3 sets it for all brokers; here ELR is off",
-    ),
-)
-
-
 class Difference(NamedTuple):
     api: str
     version: int
@@ -124,7 +106,7 @@ def frames_of(path):
 
 
 class Replay:
-    """`differences` is what is left after `run`; `asked` how many answers were compared."""
+    """`differences` is what is left after `run`; `asked` how many answers were compared, `skipped` how many not."""
 
     def __init__(self, release, ask):
         self.release = releases.by_name(release)
@@ -133,11 +115,14 @@ class Replay:
         self.first_offsets = ({}, {})
         self.differences = []
         self.asked = 0
+        self.skipped = 0
 
     def run(self, path):
         answers = self._recorded_answers(path)
         for frame in frames_of(path):
-            if frame["dir"] == "request" and self._is_served(frame):
+            if frame["dir"] == "request" and not self._is_served(frame):
+                self.skipped += 1
+            elif frame["dir"] == "request":
                 self._one(frame, answers.get((frame["conn"], frame["correlation_id"], frame["api_key"])))
         return self.differences
 
@@ -149,7 +134,7 @@ class Replay:
         }
 
     def _is_served(self, frame):
-        return frame["api_key"] in table.keys(releases.BROKER)
+        return differences.is_compared(frame["api_key"])
 
     def _one(self, frame, recorded):
         header, request = whole.decode_request(bytes.fromhex(frame["hex"]))
@@ -174,6 +159,10 @@ class Replay:
         if mine != CLOSED:
             self._learn_ids(theirs, mine)
         return self._comparable(theirs, key, 0), self._comparable(mine, key, 1)
+
+    def comparable(self, frame, key, version):
+        """What counts of a recorded answer."""
+        return self._comparable(self._decoded(frame, key, version), key, 0)
 
     def _decoded(self, frame, key, version):
         """ApiVersions in a version that is not served is answered in version 0."""
@@ -259,46 +248,15 @@ def _order(item):
 
 
 def _excepted(form, api, release, side):
-    """The form without what `EXCEPTIONS` takes out of the comparison."""
+    """The form without what `differences.ANSWERS` takes out of the comparison."""
     form = json.loads(json.dumps(form))
-    if api == "ApiVersions":
-        served = table.keys(releases.BROKER)
-        form["apiKeys"] = [row for row in form["apiKeys"] if row["apiKey"] in served]
-        if release.name == "4.3":
-            off = [name for name, level in release.finalized_at_format.items() if level == 0]
-            features = form.get("finalizedFeatures", [])
-            form["finalizedFeatures"] = [row for row in features if row["name"] not in off]
-    if api == "SaslHandshake":
-        form["mechanisms"] = [name for name in form["mechanisms"] if not name.startswith("SCRAM")]
-    if api == "Metadata":
-        form["topics"] = [row for row in form["topics"] if _is_own(row["name"])]
-    if api == "DescribeLogDirs":
-        for result in form["results"]:
-            result["topics"] = [row for row in result["topics"] if _is_own(row["name"])]
-    if api == "DescribeProducers":
-        for topic in form["topics"]:
-            for partition in topic["partitions"]:
-                partition["activeProducers"] = []
-    if api in ("CreateTopics", "DescribeConfigs") and release.name == "4.3":
-        for row in _rows_named(form, "min.insync.replicas"):
-            row["configSource"] = "<differs>"
+    for row in differences.ANSWERS:
+        if api in row.apis and release.name in row.releases:
+            before = json.dumps(form)
+            row.leave_out(form, release)
+            if json.dumps(form) != before:
+                USED.add((release.name, row.apis, row.field))
     return form
-
-
-def _is_own(name):
-    """`wire...` are the topics of the conversations; "wire" itself was there before each of them."""
-    return name is None or name.startswith("wire")
-
-
-def _rows_named(form, name):
-    if isinstance(form, dict):
-        if form.get("name") == name and "configSource" in form:
-            yield form
-        for value in form.values():
-            yield from _rows_named(value, name)
-    elif isinstance(form, list):
-        for item in form:
-            yield from _rows_named(item, name)
 
 
 def _only_different(left, right):

@@ -6,12 +6,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "golden"))
 
+import compatibility
 import config_page
+import differences
 import gaps
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-PAGES: dict[str, Callable[[], str]] = {"configs.md": config_page.render, "gaps.md": gaps.render}
+PAGES: dict[str, Callable[[], str]] = {
+    "compatibility.md": compatibility.render,
+    "configs.md": config_page.render,
+    "differences.md": differences.render,
+    "gaps.md": gaps.render,
+}
 
 
 def main() -> int:

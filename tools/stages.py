@@ -57,9 +57,8 @@ def unit(_: Options) -> list[Command]:
 
 def pure(_: Options) -> list[Command]:
     """The twins must serve alone: golden bytes, records and the exchange with one other client."""
-    return [
-        [*PYTEST, "tests/golden", "tests/unit/records", "tests/unit/protocol", "tests/interop", "-k", "not aiokafka"]
-    ]
+    own = ["tests/golden", "tests/unit/records", "tests/unit/protocol"]
+    return [[*PYTEST, *own, "tests/interop", "--ignore", "tests/interop/test_clients.py", "-k", "not aiokafka"]]
 
 
 def pythons(_: Options) -> list[Command]:
@@ -109,11 +108,16 @@ def fuzz(options: Options) -> list[Command]:
     if subprocess.run(probe, check=False, capture_output=True).returncode != 0:
         print("skipped: atheris has no wheel for this Python; use one of 3.11-3.13 on x86-64 Linux to fuzz")
         return []
-    return [[PYTHON, "tests/fuzz/decoders.py", f"-max_total_time={options.fuzz_seconds}", "fuzz-corpus"]]
+    seconds = f"-max_total_time={options.fuzz_seconds // 2}"
+    return [
+        [PYTHON, "tests/fuzz/decoders.py", seconds, "fuzz-corpus"],
+        [PYTHON, "tests/fuzz/requests.py", seconds, "fuzz-requests"],
+    ]
 
 
 def interop(_: Options) -> list[Command]:
-    return [[PYTHON, "-m", "pytest", "-q", "tests/interop"]]
+    """A file is one process: the clients share a broker, and run beside what Kafka's own tools are asked."""
+    return [[*PYTEST, "--dist", "loadfile", "tests/interop"]]
 
 
 def system(_: Options) -> list[Command]:
@@ -128,7 +132,7 @@ STAGES: dict[str, Stage] = {
     "property": Stage(3, properties),
     "sim": Stage(5, simulation),
     "fuzz": Stage(1.5, fuzz),
-    "interop": Stage(2, interop),
+    "interop": Stage(6, interop),
     "system": Stage(3, system),
 }
 

@@ -8,6 +8,7 @@ import json
 import socket
 from pathlib import Path
 
+import differences
 import pytest
 
 from behaviour_kit import PROPERTIES, codes
@@ -21,10 +22,6 @@ from wire_replay import CLOSED, SocketTarget
 DATA = Path(__file__).parent / "data"
 UNKNOWN_SERVER_ERROR = -1
 PRODUCE = 0
-# Their numbers stand for nothing, and a Kafka closes the connection on that.
-CLOSING = {29, 30, 31}
-# A Kafka has no better word for these.
-UNKNOWN_TO_KAFKA = {3, 44}
 
 
 def requests(release, kind):
@@ -81,7 +78,7 @@ def test_every_request_is_answered(release, kind, tmp_path):
         (key, version)
         for key in table.keys(kind)
         for version in table.accepted(release, kind, key)
-        if key not in CLOSING
+        if key not in differences.CLOSING
     }
     assert answered >= expected, sorted(expected - answered)
 
@@ -93,9 +90,9 @@ def ask(port, key, version, variant, body):
     target.close()
     what = f"{apis.by_key(key).message} {version} {variant}"
     if answer == CLOSED:
-        assert key in CLOSING, what
+        assert key in differences.CLOSING, what
         return answer
     response = whole.decode_response(answer, key, version)[1]
     is_unknown = any(code == UNKNOWN_SERVER_ERROR for _, code in codes(to_json(response, version)))
-    assert not is_unknown or key in UNKNOWN_TO_KAFKA, f"{what}: {response}"
+    assert not is_unknown or key in differences.UNKNOWN_SERVER_ERROR, f"{what}: {response}"
     return response

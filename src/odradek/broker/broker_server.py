@@ -6,6 +6,7 @@ stop    controlled shutdown ─ listeners drained ─ replicas and logs closed c
 """
 
 from odradek.broker import dynamic_config, node_metrics
+from odradek.broker.coordinators import Coordinators
 from odradek.broker.directory_assignments import DirectoryAssignments
 from odradek.broker.failures import DirFailures, OnFatal
 from odradek.broker.lifecycle import BrokerLifecycle, LifecycleConfig, Registration
@@ -34,6 +35,7 @@ DRAIN_MS = 200
 
 class BrokerServer:
     __slots__ = (
+        "_coordinators",
         "_log",
         "_on_fatal",
         "_shared",
@@ -58,6 +60,7 @@ class BrokerServer:
         self.lifecycle = self._make_lifecycle()
         self.logs: LogManager | None = None
         self.replicas: ReplicaManager | None = None
+        self._coordinators: Coordinators | None = None
         self._offer_parts()
 
     def _listen(self, host_name: HostName) -> list[Endpoint]:
@@ -114,8 +117,18 @@ class BrokerServer:
         await self._load_logs()
         await self._follow_metadata()
         await self.lifecycle.set_ready_to_unfence()
+        await self._be_leader_again()
         self.socket_server.enable()
         self._log.info("Transition from STARTING to STARTED")
+
+    async def _be_leader_again(self) -> None:
+        """The partitions get their leader with the record that unfences us: who asks before that is applied is told
+        NOT_LEADER_OR_FOLLOWER, and with many partitions it takes a while.
+        """
+        unfenced = _Unfenced(self._shared.node_id, self._shared.loop.pending())
+        self._shared.loader.add_publisher(unfenced)
+        await unfenced.pending
+        self._shared.loader.remove_publisher(unfenced)
 
     async def _load_logs(self) -> None:
         shared = self._shared
@@ -157,8 +170,12 @@ class BrokerServer:
         )
         node_metrics.register(shared.metrics, shared.services)
         dynamic_config.wire(shared.configs, shared.services)
+        coordinators = self._coordinators = Coordinators(
+            shared.services, self._logger("org.apache.kafka.coordinator.group.GroupCoordinatorService")
+        )
         log = self._logger("kafka.server.metadata.BrokerMetadataPublisher")
-        publisher = BrokerMetadataPublisher(shared.loop, shared.services, self._assign_dirs(logs), log)
+        assignments = self._assign_dirs(logs)
+        publisher = BrokerMetadataPublisher(shared.loop, shared.services, assignments, coordinators, log)
         shared.loader.add_publisher(publisher)
         await publisher.first_published
 
@@ -185,6 +202,8 @@ class BrokerServer:
         self._log.info("shutting down")
         if is_controlled and self._shared.config["controlled.shutdown.enable"]:
             await self._be_let_go()
+        if self._coordinators is not None:
+            self._coordinators.stop()
         await self.socket_server.stop(drain_ms=DRAIN_MS)
         if self.replicas is not None:
             await self.replicas.stop()
@@ -211,3 +230,18 @@ class _Applied:
 
     def publish(self, delta: object, image: object) -> None:
         self._lifecycle.metadata_applied()
+
+
+class _Unfenced:
+    """Waits for the image in which this broker is not fenced. It comes behind whoever applies the image."""
+
+    __slots__ = ("_node_id", "pending")
+
+    def __init__(self, node_id: int, pending: Pending[None]) -> None:
+        self._node_id = node_id
+        self.pending = pending
+
+    def publish(self, delta: "MetadataDelta", image: "MetadataImage") -> None:
+        broker = image.cluster.brokers.get(self._node_id)
+        if broker is not None and not broker.fenced:
+            self.pending.resolve(None)

@@ -4,6 +4,7 @@ What requests see changes at once, in the call that publishes. Files follow as j
 images before them, because the log manager does what is asked of one partition in the order in which it was asked.
 """
 
+from odradek.broker.coordinators import Coordinators
 from odradek.broker.directory_assignments import DirectoryAssignments
 from odradek.broker.server_log import Logger
 from odradek.config.errors import ConfigError
@@ -18,12 +19,20 @@ from odradek.reactor.pending import Pending
 class BrokerMetadataPublisher:
     """`first_published` is done when the replicas of the first image are open."""
 
-    __slots__ = ("_assignments", "_log", "_loop", "_own_name", "_services", "first_published")
+    __slots__ = ("_assignments", "_coordinators", "_log", "_loop", "_own_name", "_services", "first_published")
 
-    def __init__(self, loop: Loop, services: Services, assignments: DirectoryAssignments, log: Logger) -> None:
+    def __init__(
+        self,
+        loop: Loop,
+        services: Services,
+        assignments: DirectoryAssignments,
+        coordinators: Coordinators,
+        log: Logger,
+    ) -> None:
         self._loop = loop
         self._services = services
         self._assignments = assignments
+        self._coordinators = coordinators
         self._own_name = str(services.node_id)
         self._log = log
         self.first_published: Pending[None] = loop.pending()
@@ -37,6 +46,7 @@ class BrokerMetadataPublisher:
         try:
             await self._services.replicas.apply(delta, image)
             self._assignments.applied(delta)
+            self._coordinators.applied(delta, image)
         except Exception as error:  # noqa: BLE001 - later images still have to be applied
             self._log.error(f"Error applying the metadata up to offset {image.offset} to the replicas.", error)
         self.first_published.resolve(None)

@@ -29,6 +29,7 @@ Listen = tuple[str, int]
 
 COLLECT_EVERY_MS = 10_000
 OPEN_FILES_WANTED = 1 << 20
+SWITCH_SECONDS = 0.0005  # how long a job's thread may make the reactor wait after each of its system calls
 _WORKERS = 8  # num.io.threads' default, until the config is read
 _IN_A_HURRY = 130
 
@@ -69,6 +70,7 @@ class ServerOptions:
 
 def run_server(options: ServerOptions) -> int:
     _raise_open_files_limit()
+    sys.setswitchinterval(SWITCH_SECONDS)
     writer = LogWriter(*_log_targets(options))
     try:
         return ServerProcess(options, writer).run()

@@ -36,6 +36,12 @@ _LENGTH_AND_CORRELATION = Layout(">ii")
 _LENGTH_CORRELATION_AND_NO_TAGS = Layout(">iib")
 _API_VERSIONS = 18
 
+# What takes long grows with the number of things that a request names, not with the records that it carries. 60,000
+# partitions fit in this, six times what a broker should have; the turn of the reactor that decodes them stays short.
+REQUEST_BYTES_MAX = 2 * 1024 * 1024
+_FRAME_BYTES_MAX = 2**31 - 1  # the listener has a limit of its own
+_CARRIERS = frozenset((0, 11, 14, 58, 72))  # of records, subscriptions, assignments, other requests, metrics
+
 _read_header = _HEADER.unpack_from
 _plain_prefix = _LENGTH_AND_CORRELATION.pack
 _flexible_prefix = _LENGTH_CORRELATION_AND_NO_TAGS.pack
@@ -66,6 +72,7 @@ class _Route:
 
     __slots__ = (
         "allow",
+        "bytes_max",
         "handler",
         "has_flexible_answer",
         "has_flexible_header",
@@ -82,6 +89,7 @@ class _Route:
     def __init__(self, served: Served, api: apis.Api, version: int) -> None:
         self.key = api.key
         self.version = version
+        self.bytes_max = _FRAME_BYTES_MAX if api.key in _CARRIERS else REQUEST_BYTES_MAX
         self.handler = served.handler
         self.is_async = served.is_async
         self.is_read = served.is_read
@@ -113,6 +121,8 @@ class Dispatcher:
             route = self._routes[key_and_version]
         except (LayoutError, KeyError):
             return self._serve_first(connection, frame)
+        if len(frame) > route.bytes_max:
+            raise PeerProtocolError(f"API {route.key} in {len(frame)} bytes, where {route.bytes_max} are allowed", 0)
         at = _HEADER_BYTES
         client_id = None
         if client_id_bytes >= 0:
@@ -309,13 +319,20 @@ class Dispatcher:
 def _framed(parts: list[Part], correlation_id: int, has_tags: bool) -> list[Part]:
     """The parts with length and response header before them; what is small is one piece, so that it is one send."""
     first = parts[0]
-    size = len(first) if len(parts) == 1 else sum(records_size(part) for part in parts)  # type: ignore[arg-type]
+    size = len(first) if len(parts) == 1 else _size(parts)  # type: ignore[arg-type]
     prefix = _flexible_prefix(size + 5, correlation_id, 0) if has_tags else _plain_prefix(size + 4, correlation_id)
     if type(first) is bytes:
         parts[0] = prefix + first
     else:
         parts.insert(0, prefix)
     return parts
+
+
+def _size(parts: list[Part]) -> int:
+    size = 0
+    for part in parts:
+        size += len(part) if type(part) is bytes or type(part) is bytearray else records_size(part)
+    return size
 
 
 def _pass_on(done: Pending[Answer], parked: Pending[Answer]) -> None:

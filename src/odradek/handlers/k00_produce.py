@@ -10,14 +10,17 @@ and an error closes the connection: it is all that a client would notice.
 
 | what is wrong | error |
 |---|---|
-| acks is none of -1, 0, 1 | INVALID_REQUIRED_ACKS for every partition |
+| acks is none of -1, 0, 1 | INVALID_REQUIRED_ACKS for every partition that could be written |
 | not one batch of magic 2 (version 3 on); zstd before 7 | INVALID_RECORD; UNSUPPORTED_COMPRESSION_TYPE |
 | a batch of unknown magic or impossible length | CORRUPT_MESSAGE for every partition |
 | no such topic, by name or by id | UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID |
 | the partition is led elsewhere | NOT_LEADER_OR_FOLLOWER |
 | an internal topic | INVALID_TOPIC_EXCEPTION |
 | too few replicas in sync, before or after the append | NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS_AFTER_APPEND |
-| transactional records, partition not in the transaction | INVALID_TXN_STATE (4.3) |
+| transactional records, no transactional id | TRANSACTIONAL_ID_AUTHORIZATION_FAILED |
+| transactional records, partition not in the transaction | INVALID_TXN_STATE, from 11 TRANSACTION_ABORTABLE (4.3) |
+| transactional records of a producer that was replaced | INVALID_PRODUCER_EPOCH, INVALID_PRODUCER_ID_MAPPING |
+| the last transaction is still being ended | CONCURRENT_TRANSACTIONS from 12, before NOT_ENOUGH_REPLICAS |
 | the records themselves | see records/check.py; sequences: log/producer_state.py |
 | not replicated in time | REQUEST_TIMED_OUT |
 """
@@ -44,7 +47,15 @@ from odradek.protocol.messages.k00_produce import (
 )
 from odradek.reactor.pending import Pending
 from odradek.records.check import check_request
-from odradek.records.layout import ATTRIBUTES_OFFSET, HEADER_SIZE, MAGIC_MAX, MAGIC_OFFSET, TRANSACTIONAL_MASK
+from odradek.records.layout import (
+    ATTRIBUTES_OFFSET,
+    HEADER_SIZE,
+    LENGTH_OFFSET,
+    LOG_OVERHEAD,
+    MAGIC_MAX,
+    MAGIC_OFFSET,
+    TRANSACTIONAL_MASK,
+)
 from odradek.replica.append import AppendRequest, append
 from odradek.replica.delayed import all_of
 from odradek.replica.partition import Partition
@@ -55,6 +66,8 @@ TOPIC_ID_VERSION_MIN = 13
 HINT_VERSION_MIN = 10
 ALLOWED_ACKS = (-1, 0, 1)
 
+_blank = object.__new__  # a struct without values, as its constructor would make it in twice the time
+
 # Kafka tells the log start offset with every error but these, which come before it has looked at the log.
 _WITHOUT_LOG_START = (
     errors.UnknownTopicOrPartition,
@@ -62,6 +75,7 @@ _WITHOUT_LOG_START = (
     errors.MessageTooLarge,
     errors.RecordListTooLarge,
     errors.CorruptMessage,
+    errors.InvalidRequiredAcks,
     errors.KafkaStorageError,
 )
 
@@ -84,14 +98,15 @@ def refuse(request: ProduceRequest, error: errors.KafkaError, version: int) -> P
 
 @serves(ProduceRequest, versions="0-13", refuse=refuse)
 def produce(call: Call, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse | None] | None:
-    if request.acks not in ALLOWED_ACKS:
-        raise errors.InvalidRequiredAcks
     topics = request.topic_data
     if len(topics) > 1 or (topics and len(topics[0].partition_data) > 1):
         topics = _without_repeats(topics, call.version)
+        _check_readable(topics, call.version)
     production = _Production(call, request)
-    response = ProduceResponse()
-    response.responses = [production.append_topic(topic) for topic in topics]
+    response = _blank(ProduceResponse)
+    responses = response.responses = []
+    for topic in topics:
+        responses.append(production.append_topic(topic))
     if production.waits:
         return call.services.loop.spawn(production.finish_later(response))
     if production.has_failed or request.acks == 0:
@@ -117,17 +132,19 @@ class _Production(AppendRequest):
         self.has_failed = False
 
     def append_topic(self, topic: TopicProduceData) -> TopicProduceResponse:
-        answer = TopicProduceResponse()
+        answer = _blank(TopicProduceResponse)
         if self.version >= TOPIC_ID_VERSION_MIN:
             key: Any = topic.topic_id
             answer.topic_id = key
         else:
             answer.name = key = topic.name
-        answer.partition_responses = [self._append(key, data) for data in topic.partition_data]
+        partition_responses = answer.partition_responses = []
+        for data in topic.partition_data:
+            partition_responses.append(self._append(key, data))
         return answer
 
     def _append(self, key: Any, data: PartitionProduceData) -> PartitionProduceResponse:
-        answer = PartitionProduceResponse()
+        answer = _blank(PartitionProduceResponse)
         answer.index = data.index
         records: Any = data.records
         partition: Partition | None = None
@@ -135,6 +152,9 @@ class _Production(AppendRequest):
             if self._call.services.authorizer is not None:
                 self._check_allowed(key)
             partition = self._replicas.resolve(key, data.index)
+            if self.acks not in ALLOWED_ACKS:
+                check_request(records, self.version)
+                raise errors.InvalidRequiredAcks
             if partition.topic.is_internal:
                 raise errors.InvalidTopicException(f"{partition.topic.name} is written by the coordinators alone.")
             if _is_transactional(records) and self._must_verify(partition, records):
@@ -160,9 +180,9 @@ class _Production(AppendRequest):
 
     def _must_verify(self, partition: Partition, records: Any) -> bool:
         transactional_id = self._request.transactional_id
-        if not self._call.authorize(WRITE, TRANSACTIONAL_ID, transactional_id or ""):
+        if transactional_id is None or not self._call.authorize(WRITE, TRANSACTIONAL_ID, transactional_id):
             raise errors.TransactionalIdAuthorizationFailed
-        return check_transaction(self._replicas, partition, records)
+        return check_transaction(self._replicas, partition, records, self.version)
 
     def _verified(self, partition: Partition, records: Any) -> Pending[AppendInfo]:
         """The records are copied: they are appended when the coordinator has answered."""
@@ -262,6 +282,27 @@ def _topic_answer(topic: TopicProduceData, version: int) -> TopicProduceResponse
     else:
         answer.name = topic.name
     return answer
+
+
+def _check_readable(topics: list[TopicProduceData], version: int) -> None:
+    """A batch that nobody can read fails the whole request: that must show before a part of it is appended."""
+    for topic in topics:
+        for data in topic.partition_data:
+            records: Any = data.records
+            if records is None or len(records) < HEADER_SIZE:
+                continue
+            size = int.from_bytes(records[LENGTH_OFFSET : LENGTH_OFFSET + 4], "big") + LOG_OVERHEAD
+            if size != len(records) or records[MAGIC_OFFSET] > MAGIC_MAX:
+                _raise_if_corrupt(records, version)
+
+
+def _raise_if_corrupt(records: Any, version: int) -> None:
+    try:
+        check_request(records, version)
+    except errors.CorruptMessage:
+        raise
+    except errors.KafkaError:
+        return  # this partition's own affair
 
 
 def _without_repeats(topics: list[TopicProduceData], version: int) -> list[TopicProduceData]:

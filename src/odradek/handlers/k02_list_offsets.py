@@ -8,7 +8,7 @@ DESCRIBE on each topic. Answered by the leader; replica id -2, a debugging consu
 
 | what is wrong | error |
 |---|---|
-| a partition named twice | INVALID_REQUEST; a 4.3 answers once, a 3.3 each time |
+| a partition named twice | INVALID_REQUEST from version 1 on; a 4.3 answers once, a 3.3 each time |
 | a place that the version does not have | UNSUPPORTED_VERSION in a 4.3; a 3.3 takes it for a time before all records |
 | a leader whose high watermark is behind its epoch | OFFSET_NOT_AVAILABLE, before version 5 LEADER_NOT_AVAILABLE |
 | unknown, elsewhere, fenced | as for Fetch |
@@ -47,7 +47,7 @@ def refuse(request: ListOffsetsRequest, error: errors.KafkaError, version: int) 
 
 @serves(ListOffsetsRequest, versions="0-11", refuse=refuse)
 async def list_offsets(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse:
-    repeated = _repeated(request)
+    repeated = _repeated(request) if call.version > 0 else set()
     topics = []
     for topic in request.topics:
         is_allowed = call.authorize(DESCRIBE, TOPIC, topic.name)

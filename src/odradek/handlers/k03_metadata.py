@@ -12,13 +12,13 @@
     10  topic ids; a request may not use them yet
     11  authorized operations on the cluster are gone: DescribeCluster has them
     12  topics may be asked for by id; the name is null where the id is unknown
-    13  response: an error for the whole answer, which a server has no reason for yet
+    13  response: an error for the whole answer
 
 Who may: DESCRIBE on each topic; what the caller may not see is left out of "all", TOPIC_AUTHORIZATION_FAILED by name.
 To create a missing one takes CREATE on the cluster or on the topic.
 Errors, per topic: INVALID_TOPIC_EXCEPTION for a name that no topic can have; UNKNOWN_TOPIC_OR_PARTITION for one that is
 not there, or not yet; UNKNOWN_TOPIC_ID; per partition: LEADER_NOT_AVAILABLE, LISTENER_NOT_FOUND, in version 0 also
-REPLICA_NOT_AVAILABLE. A request that names a topic by neither name nor id fails as a whole, at each topic.
+REPLICA_NOT_AVAILABLE. A request that names a topic by neither name nor id fails as a whole, and at each topic.
 """
 
 from typing import TYPE_CHECKING
@@ -48,12 +48,19 @@ if TYPE_CHECKING:
     from odradek.handlers.topic_creation import TopicCreation
 
 
+WHOLE_ERROR_VERSION_MIN = 13
+NAMES_AT_ONCE = 1000
+
+
 def refuse_metadata(request: MetadataRequest, error: errors.KafkaError, version: int) -> MetadataResponse:
     topics = [
         MetadataResponseTopic(error_code=error.code, name=topic.name or "", topic_id=topic.topic_id)
         for topic in request.topics or ()
     ]
-    return MetadataResponse(topics=topics)
+    response = MetadataResponse(topics=topics)
+    if version >= WHOLE_ERROR_VERSION_MIN:
+        response.error_code = error.code
+    return response
 
 
 @serves(MetadataRequest, versions="0-13", refuse=refuse_metadata)
@@ -66,7 +73,20 @@ def metadata(call: Call, request: MetadataRequest) -> MetadataResponse | Pending
         return call.services.loop.spawn(_of_all(call, request, image, views))
     if any(topic.topic_id != ZERO_UUID for topic in request.topics):
         return _answer(call, request, _by_id(call, image, views, request))
-    return _answer(call, request, _by_name(call, image, views, request))
+    named = _ByName(call, image, views, request)
+    if len(named.names) > NAMES_AT_ONCE:
+        return call.services.loop.spawn(_of_many(call, request, named))
+    return _answer(call, request, named.finish([named.told(name) for name in named.names]))
+
+
+async def _of_many(call: Call, request: MetadataRequest, named: "_ByName") -> MetadataResponse:
+    slices = Slices(call.services.loop)
+    topics = []
+    for name in named.names:
+        topics.append(named.told(name))
+        if slices.is_over:
+            await slices.pause()
+    return _answer(call, request, named.finish(topics))
 
 
 async def _of_all(
@@ -126,28 +146,37 @@ def _with_id(call: Call, image: MetadataImage, views: PartitionViews, topic_id: 
     return _described(views, topic)
 
 
-def _by_name(
-    call: Call, image: MetadataImage, views: PartitionViews, request: MetadataRequest
-) -> list[MetadataResponseTopic]:
-    names = dict.fromkeys(_named(call, topic) for topic in request.topics or ())
-    creates = request.allow_auto_topic_creation and call.services.layers.current.config["auto.create.topics.enable"]
-    topics, missing = [], []
-    for name in names:
-        topic = image.topics.by_name.get(name)
-        if not _may_see(call, name):
-            topics.append(_failed(name, errors.TopicAuthorizationFailed))
-        elif topic is not None:
-            topics.append(_described(views, topic))
-        elif not is_legal_name(name):
-            topics.append(_failed(name, errors.InvalidTopicException))
-        elif creates and not _may_create(call, name):
-            topics.append(_failed(name, errors.TopicAuthorizationFailed))
-        else:
-            topics.append(_failed(name, errors.UnknownTopicOrPartition))
-            missing.append(name)
-    if creates and missing:
-        _creation(call).create(call, missing)
-    return topics
+class _ByName:
+    """Topics that were asked for by name; those that are missing are created, if that is wanted and allowed."""
+
+    __slots__ = ("_call", "_creates", "_image", "_missing", "_views", "names")
+
+    def __init__(self, call: Call, image: MetadataImage, views: PartitionViews, request: MetadataRequest) -> None:
+        config = call.services.layers.current.config
+        self._call = call
+        self._image = image
+        self._views = views
+        self._creates = request.allow_auto_topic_creation and config["auto.create.topics.enable"]
+        self._missing: list[str] = []
+        self.names = dict.fromkeys(_named(call, topic) for topic in request.topics or ())
+
+    def told(self, name: str) -> MetadataResponseTopic:
+        topic = self._image.topics.by_name.get(name)
+        if not _may_see(self._call, name):
+            return _failed(name, errors.TopicAuthorizationFailed)
+        if topic is not None:
+            return _described(self._views, topic)
+        if not is_legal_name(name):
+            return _failed(name, errors.InvalidTopicException)
+        if self._creates and not _may_create(self._call, name):
+            return _failed(name, errors.TopicAuthorizationFailed)
+        self._missing.append(name)
+        return _failed(name, errors.UnknownTopicOrPartition)
+
+    def finish(self, topics: list[MetadataResponseTopic]) -> list[MetadataResponseTopic]:
+        if self._creates and self._missing:
+            _creation(self._call).create(self._call, self._missing)
+        return topics
 
 
 def _named(call: Call, topic: MetadataRequestTopic) -> str:

@@ -51,9 +51,32 @@ def _answer(call: Call, request: ApiVersionsRequest, kind: str) -> ApiVersionsRe
 
 
 def described(services: Services, kind: str, version: int) -> ApiVersionsResponse:
-    """What a listener of that kind tells everybody who asks in that version."""
+    """What a listener of that kind tells everybody who asks in that version.
+
+    Its parts are made once per image of the metadata: every client begins with this request, and who sends nothing
+    else must not get far with it.
+    """
+    image = None if services.metadata is None else services.metadata.image
+    state = (image, getattr(services.raft, "kraft_version", 0), services.has_telemetry)
+    known, model = services.told_versions.get((kind, version), (None, None))
+    if model is None or known != state:
+        model = _made(services, kind, version)
+        services.told_versions[kind, version] = (state, model)
+    response = ApiVersionsResponse()
+    response.api_keys = model.api_keys
+    response.supported_features = model.supported_features
+    response.finalized_features_epoch = model.finalized_features_epoch
+    response.finalized_features = model.finalized_features
+    return response
+
+
+def _made(services: Services, kind: str, version: int) -> ApiVersionsResponse:
     release = services.release
-    response = ApiVersionsResponse(api_keys=_api_keys(release, kind, services.has_telemetry))
+    told = table.advertised(release, kind, has_telemetry=services.has_telemetry)
+    response = ApiVersionsResponse()
+    response.api_keys = [
+        ApiVersion(api_key=key, min_version=low, max_version=high) for key, (low, high) in told.items()
+    ]
     response.supported_features = [
         SupportedFeatureKey(name=name, min_version=levels[0], max_version=levels[1])
         for name, levels in release.supported_features(version, kind).items()
@@ -61,11 +84,6 @@ def described(services: Services, kind: str, version: int) -> ApiVersionsRespons
     if services.metadata is not None and release.tells_finalized_features(kind):
         _tell_finalized(services, response)
     return response
-
-
-def _api_keys(release: releases.Release, kind: str, has_telemetry: bool) -> list[ApiVersion]:
-    told = table.advertised(release, kind, has_telemetry=has_telemetry)
-    return [ApiVersion(api_key=key, min_version=low, max_version=high) for key, (low, high) in told.items()]
 
 
 def _tell_finalized(services: Services, response: ApiVersionsResponse) -> None:

@@ -9,15 +9,19 @@
 
 Who may: without a transactional id IDEMPOTENT_WRITE on the cluster, with one WRITE on that.
 Errors: INVALID_REQUEST for an empty transactional id, or for one of id and epoch without the other;
-INVALID_TRANSACTION_TIMEOUT; COORDINATOR_LOAD_IN_PROGRESS while no block of ids can be had; COORDINATOR_NOT_AVAILABLE
-for a transactional id: there is no transaction coordinator yet.
+INVALID_TRANSACTION_TIMEOUT; PRODUCER_FENCED (before version 4: INVALID_PRODUCER_EPOCH) for an id and epoch that are not
+the current ones; CONCURRENT_TRANSACTIONS while a transaction of the predecessor is being ended;
+COORDINATOR_LOAD_IN_PROGRESS while no block of ids can be had or the coordinator loads; NOT_COORDINATOR.
 """
 
 from odradek.handlers.authorization import CLUSTER, CLUSTER_NAME, IDEMPOTENT_WRITE, TRANSACTIONAL_ID, WRITE
 from odradek.handlers.call import Call
+from odradek.handlers.producer_fencing import coordinator_of, fenced_as
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.messages.k22_init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+
+FENCED_VERSION_MIN = 4
 
 _NO_ID = -1
 _NO_EPOCH = -1
@@ -26,7 +30,8 @@ _NO_EPOCH = -1
 def refuse_init_producer_id(
     request: InitProducerIdRequest, error: errors.KafkaError, version: int
 ) -> InitProducerIdResponse:
-    return InitProducerIdResponse(error_code=error.code, producer_id=_NO_ID, producer_epoch=_NO_EPOCH)
+    code = fenced_as(error, version, FENCED_VERSION_MIN)
+    return InitProducerIdResponse(error_code=code, producer_id=_NO_ID, producer_epoch=_NO_EPOCH)
 
 
 @serves(InitProducerIdRequest, versions="0-5", refuse=refuse_init_producer_id)
@@ -35,7 +40,7 @@ async def init_producer_id(call: Call, request: InitProducerIdRequest) -> InitPr
     if (request.producer_id == _NO_ID) != (request.producer_epoch == _NO_EPOCH):
         raise errors.InvalidRequest("A producer id and its epoch are given together or not at all.")
     if request.transactional_id is not None:
-        _refuse_transactional(call, request)
+        return await _init_transactional(call, request, request.transactional_id)
     # An idempotent producer that lost its place starts over under a new id: nothing is kept of the old one.
     producer_id = await call.services.producer_ids.next()
     return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
@@ -48,10 +53,14 @@ def _authorize(call: Call, request: InitProducerIdRequest) -> None:
         call.demand(WRITE, TRANSACTIONAL_ID, request.transactional_id)
 
 
-def _refuse_transactional(call: Call, request: InitProducerIdRequest) -> None:
-    if not request.transactional_id:
-        raise errors.InvalidRequest("A transactional id is not empty.")
-    timeout_ms_max = call.services.layers.current.config["transaction.max.timeout.ms"]
-    if not 0 < request.transaction_timeout_ms <= timeout_ms_max:
-        raise errors.InvalidTransactionTimeout()
-    raise errors.CoordinatorNotAvailable("This broker has no transaction coordinator yet.")
+async def _init_transactional(
+    call: Call, request: InitProducerIdRequest, transactional_id: str
+) -> InitProducerIdResponse:
+    from odradek.coordinator.transaction.transaction import ProducerIdAndEpoch
+
+    expected = None
+    if request.producer_id != _NO_ID:
+        expected = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
+    coordinator = coordinator_of(call)
+    producer = await coordinator.init_producer_id(transactional_id, request.transaction_timeout_ms, expected)
+    return InitProducerIdResponse(producer_id=producer.producer_id, producer_epoch=producer.epoch)

@@ -33,6 +33,7 @@ class Services:
         "controller",
         "faults",
         "forwarder",
+        "groups",
         "has_telemetry",
         "inter_broker",
         "layers",
@@ -51,7 +52,9 @@ class Services:
         "replicas",
         "rng",
         "socket_server",
+        "told_versions",
         "topic_creation",
+        "transactions",
     )
 
     def __init__(self, loop: "Loop", *, node_id: int, cluster_id: str, **parts: Any) -> None:
@@ -64,6 +67,8 @@ class Services:
         self.layers: Any = None  # the broker's configs: `.current` is a config.sources.BrokerLayers
         self.metadata: Any = None  # metadata.loader.MetadataCache
         self.replicas: Any = None  # replica.ReplicaManager
+        self.groups: Any = None  # coordinator.group.GroupCoordinator
+        self.transactions: Any = None  # coordinator.transaction.TransactionCoordinator
         self.logs: Any = None  # log.manager.LogManager
         self.inter_broker: Any = None  # send(node, request, ...) -> Pending[Response]
         self.forwarder: Any = None
@@ -79,6 +84,7 @@ class Services:
         self.socket_server: Any = None
         self.log_levels = LogLevels()
         self.topic_creation: TopicCreation | None = None  # made when it is first needed
+        self.told_versions: dict[tuple[str, int], Any] = {}  # what ApiVersions tells: from which state, and that
         self.has_telemetry = False  # whether somebody receives what clients push
         self.on_error: OnError = _ignored
         for name, part in parts.items():

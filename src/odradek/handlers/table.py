@@ -15,6 +15,15 @@ _SERVED: dict[int, str] = {
     1: "bc",  # Fetch
     2: "b",  # ListOffsets
     3: "b",  # Metadata
+    8: "b",  # OffsetCommit
+    9: "b",  # OffsetFetch
+    10: "b",  # FindCoordinator
+    11: "b",  # JoinGroup
+    12: "b",  # Heartbeat
+    13: "b",  # LeaveGroup
+    14: "b",  # SyncGroup
+    15: "b",  # DescribeGroups
+    16: "b",  # ListGroups
     17: "s",  # SaslHandshake
     18: "s",  # ApiVersions
     19: "bc",  # CreateTopics
@@ -22,6 +31,11 @@ _SERVED: dict[int, str] = {
     21: "b",  # DeleteRecords
     22: "b",  # InitProducerId
     23: "b",  # OffsetForLeaderEpoch
+    24: "b",  # AddPartitionsToTxn
+    25: "b",  # AddOffsetsToTxn
+    26: "b",  # EndTxn
+    27: "b",  # WriteTxnMarkers
+    28: "b",  # TxnOffsetCommit
     29: "s",  # DescribeAcls
     30: "bc",  # CreateAcls
     31: "bc",  # DeleteAcls
@@ -35,10 +49,12 @@ _SERVED: dict[int, str] = {
     39: "bc",  # RenewDelegationToken
     40: "bc",  # ExpireDelegationToken
     41: "b",  # DescribeDelegationToken
+    42: "b",  # DeleteGroups
     43: "bc",  # ElectLeaders
     44: "bc",  # IncrementalAlterConfigs
     45: "bc",  # AlterPartitionReassignments
     46: "bc",  # ListPartitionReassignments
+    47: "b",  # OffsetDelete
     48: "b",  # DescribeClientQuotas
     49: "bc",  # AlterClientQuotas
     50: "b",  # DescribeUserScramCredentials
@@ -56,6 +72,8 @@ _SERVED: dict[int, str] = {
     62: "c",  # BrokerRegistration
     63: "c",  # BrokerHeartbeat
     64: "bc",  # UnregisterBroker
+    65: "b",  # DescribeTransactions
+    66: "b",  # ListTransactions
     67: "c",  # AllocateProducerIds
     70: "c",  # ControllerRegistration
     71: "b",  # GetTelemetrySubscriptions

@@ -12,6 +12,7 @@ from odradek.handlers.topic_names import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANS
 from odradek.protocol import errors
 from odradek.protocol.messages.k19_create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 
+NAMES_PER_REQUEST = 100
 IN_FLIGHT_MAX = 100_000  # names under way; a name beyond it is told unknown and comes again
 
 # What the coordinators want of the topics that they keep their state in.
@@ -42,21 +43,30 @@ class TopicCreation:
         new = new[: IN_FLIGHT_MAX - len(self._in_flight)]
         if new:
             self._in_flight.update(new)
-            call.services.loop.spawn(self._send(call, new))
+            call.services.loop.spawn(self._send(call, new, call.principal))
 
-    async def _send(self, call: Call, names: list[str]) -> None:
-        config = call.services.layers.current.config
-        request = CreateTopicsRequest(
-            topics=[creatable(name, config) for name in names], timeout_ms=config["request.timeout.ms"]
-        )
+    def create_internal(self, call: Call, name: str) -> None:
+        """The same for a topic of a coordinator, in the broker's own name: whoever asks need not be allowed to."""
+        if name not in self._in_flight:
+            self._in_flight.add(name)
+            call.services.loop.spawn(self._send(call, [name], None))
+
+    async def _send(self, call: Call, names: list[str], principal: Any) -> None:
+        """A few at a time: each request is one decision of the controller, in one turn of the reactor."""
         try:
-            await call.services.inter_broker.send(
-                CONTROLLER, request, principal=call.principal, client_id=call.client_id
-            )
+            for at in range(0, len(names), NAMES_PER_REQUEST):
+                await self._send_some(call, names[at : at + NAMES_PER_REQUEST], principal)
         except errors.KafkaError:
             pass  # no controller now: whoever wants the topic asks again
         finally:
             self._in_flight.difference_update(names)
+
+    async def _send_some(self, call: Call, names: list[str], principal: Any) -> None:
+        config = call.services.layers.current.config
+        request = CreateTopicsRequest(
+            topics=[creatable(name, config) for name in names], timeout_ms=config["request.timeout.ms"]
+        )
+        await call.services.inter_broker.send(CONTROLLER, request, principal=principal, client_id=call.client_id)
 
 
 def creatable(name: str, config: Any) -> CreatableTopic:

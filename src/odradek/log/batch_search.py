@@ -61,6 +61,20 @@ def find_batch(read: Read, position: int, end: int, offset: int, entry_offset: i
     return None
 
 
+def batch_holding(read: Read, position: int, end: int, offset: int) -> Found | None:
+    """The batch of magic 2 that begins at `position`, if it holds `offset`. Whatever else is there proves nothing."""
+    if position + _HEAD.size > end:
+        return None
+    data = read(_HEAD.size, position)
+    if len(data) < _HEAD.size:
+        return None
+    base, length, magic, delta = _HEAD.unpack_from(data)
+    size = length + _OVERHEAD
+    if magic != layout.MAGIC_MAX or not base <= offset <= base + delta:
+        return None
+    return (position, size, base + delta) if layout.HEADER_SIZE <= size <= end - position else None
+
+
 def last_offset_at(read: Read, position: int, end: int) -> int:
     """Of the batch that should begin at `position`."""
     return _last_offset(_piece(read, position, end))

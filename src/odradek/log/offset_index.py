@@ -56,6 +56,15 @@ class OffsetIndex:
             return self.base_offset, 0
         return self.base_offset + self.offsets[slot], self.positions[slot]
 
+    def around(self, offset: int) -> tuple[int, int, int]:
+        """The same, and the position of the entry behind it; -1 if it is the last."""
+        offsets, positions = self.offsets, self.positions
+        behind = bisect_right(offsets, offset - self.base_offset)
+        next_position = positions[behind] if behind < len(positions) else -1
+        if not behind:
+            return self.base_offset, 0, next_position
+        return self.base_offset + offsets[behind - 1], positions[behind - 1], next_position
+
     def upper_bound(self, position: int) -> int | None:
         """The offset of the first entry at or past `position`."""
         slot = bisect_left(self.positions, position)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from odradek.log.producer_entry import NO_OFFSET, SEQUENCE_MAX, BatchMetadata, ProducerEntry
 from odradek.log.transaction_index import AbortedTransaction
+from odradek.log.verification import VerificationGuard, Verifications
 from odradek.protocol import errors
 from odradek.records import control
 from odradek.records.batch import RecordBatch
@@ -27,7 +28,7 @@ class CompletedTransaction(NamedTuple):
 
 
 class ProducerState:
-    __slots__ = ("_entries", "_ongoing", "_unreplicated", "map_end_offset", "topic_partition")
+    __slots__ = ("_entries", "_ongoing", "_unreplicated", "map_end_offset", "topic_partition", "verifications")
 
     def __init__(self, topic_partition: str) -> None:
         self.topic_partition = topic_partition
@@ -35,6 +36,7 @@ class ProducerState:
         self._ongoing: dict[int, int] = {}  # producer id by first offset, in the order of the offsets
         self._unreplicated: dict[int, int] = {}  # the marker's offset by first offset
         self.map_end_offset = 0  # up to where the log has been replayed
+        self.verifications = Verifications()  # of the leader, and in no log
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -95,6 +97,31 @@ class ProducerState:
                 f"{coordinator_epoch}, the last one came from {entry.coordinator_epoch}."
             )
 
+    def check_marker_epoch(self, producer_id: int, epoch: int, transaction_version: int) -> None:
+        """A marker of version 2 has a later epoch than what it ends, so that a late one cannot end the next (T6).
+
+        With the epoch of the last marker, and nothing open, it is that marker come again.
+        """
+        entry = self._entries.get(producer_id)
+        if transaction_version < 2 or entry is None or epoch > entry.epoch:
+            return
+        if epoch < entry.epoch or entry.has_open_transaction:
+            raise errors.InvalidProducerEpoch(
+                f"A marker with epoch {epoch} of producer {producer_id} is late in {self.topic_partition}: "
+                f"epoch {entry.epoch} has begun."
+            )
+
+    def has_open_transaction(self, producer_id: int, epoch: int) -> bool:
+        entry = self._entries.get(producer_id)
+        return entry is not None and entry.has_open_transaction and entry.epoch == epoch
+
+    def check_membership(self, producer_id: int, epoch: int, sequence: int, guard: VerificationGuard | None) -> None:
+        """Whether a batch may be appended that its coordinator has let in a while ago, or needed not be asked about."""
+        if self.has_open_transaction(producer_id, epoch):
+            return
+        entry = self._entries.get(producer_id)
+        self.verifications.check(producer_id, sequence, guard, is_first=entry is None or entry.epoch < epoch)
+
     def _check_epoch(self, entry: ProducerEntry, epoch: int) -> None:
         if epoch < entry.epoch:
             raise errors.InvalidProducerEpoch(
@@ -141,6 +168,7 @@ class ProducerState:
         if batch.is_transactional and not entry.has_open_transaction:
             entry.current_txn_first_offset = batch.base_offset
             self._ongoing[batch.base_offset] = entry.producer_id
+            self.verifications.end(entry.producer_id)
 
     def _replay_marker(self, entry: ProducerEntry, batch: RecordBatch) -> CompletedTransaction | None:
         record = next(batch.records(), None)
@@ -154,6 +182,7 @@ class ProducerState:
             completed = CompletedTransaction(
                 entry.producer_id, entry.current_txn_first_offset, batch.base_offset, kind == control.ABORT
             )
+        self.verifications.end(entry.producer_id)
         entry.bump_epoch(batch.producer_epoch)
         entry.current_txn_first_offset = NO_OFFSET
         entry.coordinator_epoch = control.coordinator_epoch(record.value)
@@ -194,6 +223,7 @@ class ProducerState:
 
     def clear(self, map_end_offset: int) -> None:
         self._entries.clear()
+        self.verifications.clear()
         self._ongoing.clear()
         self._unreplicated.clear()
         self.map_end_offset = map_end_offset

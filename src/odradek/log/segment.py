@@ -8,7 +8,7 @@ from there finds the batch. The index entry is proved on the way: the batch it l
 """
 
 from odradek.log import names, unchecked
-from odradek.log.batch_search import DamagedSegment, Found, find_batch, last_offset_at
+from odradek.log.batch_search import WALK_BYTES, DamagedSegment, Found, batch_holding, find_batch, last_offset_at
 from odradek.log.failpoint import failpoint
 from odradek.log.failure import DiskFull, LogDirFailure, NotInCache, is_disk_full, storage_error
 from odradek.log.offset_index import OffsetIndex
@@ -206,19 +206,25 @@ class Segment:
         index = self.indexes.offsets
         if index is None:
             index = self.offset_index(may_block=may_block)
-        entry_offset, position = index.lookup(offset)
+        entry_offset, position, next_position = index.around(offset)
         file = self.open_file()
         try:
-            return self._find(file, offset, position, entry_offset, may_block)
+            return self._find(file, offset, position, entry_offset, next_position, may_block)
         except DamagedSegment as damage:
             raise LogDirFailure(damage.reason, self.path(names.LOG), damage.position) from damage
         finally:
             file.release()
 
-    def _find(self, file: File, offset: int, position: int, entry_offset: int, may_block: bool) -> Found | None:
+    def _find(
+        self, file: File, offset: int, position: int, entry_offset: int, next_position: int, may_block: bool
+    ) -> Found | None:
         def read(size: int, at: int) -> Buffer:
             return read_segment(file, size, at, may_block)
 
+        if next_position - position > WALK_BYTES:  # large batches, each with an entry: likely the next one's
+            found = batch_holding(read, next_position, self.size, offset)
+            if found is not None:
+                return found
         try:
             return find_batch(read, position, self.size, offset, entry_offset if position else None)
         except CorruptIndex:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 SLICE_US_MAX = 500
 SLICE_PARTS_MAX = 128  # of answers, some fifty requests
+CROWDED_SLICE_PARTS_MAX = 3  # in a crowd turns go by requests, not by time: who asks often is no flood yet
 REAUTHENTICATION_INTERVAL_US = 1_000_000  # the least between two of them
 SASL_HANDSHAKE = 17
 
@@ -116,6 +117,7 @@ class ServerConnection(Connection):
         stats: RequestStats | None = None
         started_us = before_us = mono_us()
         until_us = started_us + SLICE_US_MAX
+        parts_max = CROWDED_SLICE_PARTS_MAX if self.selector.loop.is_crowded else SLICE_PARTS_MAX
         try:
             while end - at >= _HEAD_BYTES:
                 size, key_and_version = _read_head(view, at)
@@ -139,7 +141,7 @@ class ServerConnection(Connection):
                     out += self._settle(answer, stats, before_us - started_us, now_us - before_us)
                 if now_us - started_us >= INSTANT_US and not self.blocked & PARKED:
                     stats.record(before_us - started_us, now_us - before_us)
-                if self.blocked or now_us >= until_us or len(out) > SLICE_PARTS_MAX:
+                if self.blocked or now_us >= until_us or len(out) > parts_max:
                     break
                 before_us = now_us
         except (PeerProtocolError, FrameError) as error:

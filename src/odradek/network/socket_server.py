@@ -26,6 +26,7 @@ from odradek.reactor.ports import Listener as ListeningSocket
 from odradek.security.ssl_principal import MappingRules
 
 DRAIN_LOOK_MS = 5
+BACKLOG = 4096  # the kernel cuts it to net.core.somaxconn
 
 
 class SocketServer:
@@ -108,12 +109,14 @@ class SocketServer:
             listener.acceptor.start()
 
     def _listen(self, endpoint: Endpoint) -> ListeningSocket:
-        """Unless their sizes were set, the kernel tunes the buffers: it does so better than Kafka's defaults."""
+        """Unless they were set, the kernel tunes the buffers, and its own limit is that of the backlog: with Kafka's 50
+        a burst of connections overflows before a turn is over, and whoever comes then tries again after a second.
+        """
         given, network = self._config.given, self._network
         return self._loop.ports.network.listen(
             endpoint.host,
             endpoint.port,
-            network.backlog,
+            network.backlog if "socket.listen.backlog.size" in given else max(BACKLOG, network.backlog),
             send_buffer_bytes=network.send_buffer_bytes if "socket.send.buffer.bytes" in given else -1,
             receive_buffer_bytes=network.receive_buffer_bytes if "socket.receive.buffer.bytes" in given else -1,
         )

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 from odradek.log.dir_loading import Slices
 from odradek.protocol import errors
+from odradek.protocol.frames import METADATA
 from odradek.raft import snapshots
-from odradek.raft.batches import messages_of, record_batches
+from odradek.raft.batches import record_batches, values_of
 from odradek.raft.listener import CommittedBatch, RaftListener, SnapshotReader
 from odradek.raft.roles import Leader
 from odradek.reactor.pending import Pending
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from odradek.raft.client import RaftClient
 
 PIECE_BYTES = 256 * 1024
+RECORDS_PER_LOOK = 64  # at the clock
 
 
 class Delivery:
@@ -105,13 +107,17 @@ class Delivery:
         except errors.OffsetOutOfRange:
             return  # a snapshot of the leader has taken the log's place meanwhile
         for batch in record_batches(data):
-            await self._handled(self.listener.handle_commit(self._committed(batch)))
+            await self._handled(self.listener.handle_commit(await self._committed(batch, slices)))
             self.next_offset = batch.last_offset + 1
             await slices.breathe()
 
-    def _committed(self, batch: RecordBatch) -> CommittedBatch:
+    async def _committed(self, batch: RecordBatch, slices: Slices) -> CommittedBatch:
         base_offset = max(batch.base_offset, self.next_offset)
-        records = messages_of(batch, base_offset)
+        records = []
+        for number, value in enumerate(values_of(batch, base_offset), 1):
+            records.append(METADATA.decode(value)[0])
+            if number % RECORDS_PER_LOOK == 0:
+                await slices.breathe()
         return CommittedBatch(
             base_offset, batch.last_offset, batch.partition_leader_epoch, batch.max_timestamp, records
         )

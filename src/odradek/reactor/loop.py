@@ -8,6 +8,10 @@ Two rules make a stall of our own harmless. A turn serves input for `INPUT_MS_MA
 timers; what is left keeps its place for the next turn, and urgent sources (the control plane) are served
 before it. And a timer sees the time at which the last poll *began* whose input has all been served: a
 heartbeat that arrived while we were busy is read before the session that it keeps alive could expire.
+
+A source whose last call took long, or that had input left after it, is served behind the others, one call a turn at
+the least. So three hundred clients that flood us delay one that asks now and then by a few of their slices, not by a
+round of them all; and while many are waiting (`is_crowded`), who slices its work should make its slices short.
 """
 
 from collections import deque
@@ -20,6 +24,10 @@ from odradek.reactor.task import Task
 from odradek.reactor.timers import Timer, Timers
 
 INPUT_MS_MAX = 2
+HEAVY_US = 250  # an honest request takes a tenth
+CROWD = 16  # sources that are ready
+CROWDED_EVENTS_MAX = 256  # of a poll in a crowd: to hear of thousands in every turn takes longer than to serve some
+FULL_POLL_MS = 20  # even then, how often everything is asked for
 SLOW_TURN_MS = 50
 COMPLETIONS_PER_LOOK = 64  # callbacks between two looks at the clock
 
@@ -28,12 +36,18 @@ OnError = Callable[[BaseException, Any], None]  # takes what failed: a handler, 
 OnSlowTurn = Callable[[int, Any], None]  # takes the turn's milliseconds and the slowest thing in it
 
 
+_Ready = dict[int, tuple[int, int]]  # fileno to readiness and when its poll began, oldest first
+
+
 class Loop:
     __slots__ = (
         "_clock",
         "_completions",
         "_executor",
+        "_full_poll_ms",
         "_handlers",
+        "_heavy",
+        "_late",
         "_on_error",
         "_on_slow_turn",
         "_polled_ms",
@@ -57,12 +71,15 @@ class Loop:
         self._executor.notify(self._poller.wake)
         self._handlers: dict[int, Handler] = {}
         self._urgent: set[int] = set()
-        self._ready: dict[int, tuple[int, int]] = {}  # fileno to readiness and when its poll began, oldest first
+        self._ready: _Ready = {}
+        self._late: _Ready = {}  # of heavy sources
+        self._heavy: set[int] = set()
         self._completions: Completions = deque()
         self._timers = Timers()
         self._on_error = on_error or _raise
         self._on_slow_turn = on_slow_turn
         self._polled_ms = 0
+        self._full_poll_ms = 0
         self._slowest: Any = None
         self._slowest_ms = 0
         self.turns = 0
@@ -86,7 +103,13 @@ class Loop:
 
         It counts as input of the poll before, so that no timer sees a later time until it is served.
         """
-        self._ready.setdefault(source.fileno(), (READABLE, self._polled_ms))
+        fileno = source.fileno()
+        if fileno not in self._ready:
+            self._late.setdefault(fileno, (READABLE, self._polled_ms))
+
+    @property
+    def is_crowded(self) -> bool:
+        return len(self._late) + len(self._ready) > CROWD
 
     def unregister(self, source: Pollable) -> None:
         """Before it is closed: its number may soon belong to another."""
@@ -94,6 +117,8 @@ class Loop:
         self._poller.unwatch(source)
         self._handlers.pop(fileno, None)
         self._ready.pop(fileno, None)
+        self._late.pop(fileno, None)
+        self._heavy.discard(fileno)
         self._urgent.discard(fileno)
 
     def pending(self) -> Pending[Any]:
@@ -142,27 +167,42 @@ class Loop:
 
     def wait_ms(self) -> int | None:
         """How long a turn may sleep: 0 if work is queued, None if only input can bring some."""
-        if self._completions or self._ready:
+        return self._wait_ms(self._clock.mono_ms())
+
+    def _wait_ms(self, now_ms: int) -> int | None:
+        if self._completions or self._ready or self._late:
             return 0
         deadline_ms = self._timers.next_deadline_ms()
-        return None if deadline_ms is None else max(0, deadline_ms - self._clock.mono_ms())
+        if deadline_ms is None:
+            return None
+        return deadline_ms - now_ms if deadline_ms > now_ms else 0
 
     def turn(self, timeout_ms: int | None = None) -> None:
         """One turn; sleeps for input at most `timeout_ms`, and never past a timer."""
-        wait_ms = self.wait_ms()
+        polled_ms = self._polled_ms = self._clock.mono_ms()
+        wait_ms = self._wait_ms(polled_ms)
         if timeout_ms is not None:
             wait_ms = timeout_ms if wait_ms is None else min(wait_ms, timeout_ms)
-        polled_ms = self._polled_ms = self._clock.mono_ms()
-        events = self._poller.poll(wait_ms)
+        is_full = not self.is_crowded or polled_ms - self._full_poll_ms >= FULL_POLL_MS
+        events = self._poller.poll(wait_ms, 0 if is_full else CROWDED_EVENTS_MAX)
+        if is_full:
+            self._full_poll_ms = polled_ms
         started_ms = self._clock.mono_ms()
         self.idle_ms += started_ms - polled_ms
-        self._drain()
+        if self._completions:
+            self._drain()
         self._take_in(events, polled_ms)
-        self._serve(started_ms + INPUT_MS_MAX)
+        until_ms = started_ms + INPUT_MS_MAX
+        self._serve(self._ready, until_ms)
+        if self._late:
+            self._serve(self._late, until_ms)
         if self._executor.drain():
             self._drain()
-        oldest_unserved = next(iter(self._ready.values()), None)
-        self._expire(oldest_unserved[1] if oldest_unserved else polled_ms)
+        heard_ms = self._full_poll_ms
+        if self._ready or self._late:
+            heard_ms = min(_oldest(self._ready, heard_ms), _oldest(self._late, heard_ms), heard_ms)
+        if self._timers.may_be_due(heard_ms):
+            self._expire(heard_ms)
         self._end(started_ms)
 
     def close(self) -> None:
@@ -172,7 +212,6 @@ class Loop:
     # The parts of a turn
 
     def _take_in(self, events: list[tuple[int, int]], polled_ms: int) -> None:
-        ready = self._ready
         for fileno, readiness in events:
             if fileno not in self._handlers:
                 continue  # an urgent handler has just unregistered it
@@ -180,19 +219,42 @@ class Loop:
                 self._call(self._handlers[fileno], readiness)
                 self._drain()
             else:
+                ready = self._late if fileno in self._heavy or fileno in self._late else self._ready
                 waiting = ready.get(fileno)
                 ready[fileno] = (readiness | waiting[0], waiting[1]) if waiting else (readiness, polled_ms)
 
-    def _serve(self, until_ms: int) -> None:
-        ready = self._ready
+    def _serve(self, ready: "_Ready", until_ms: int) -> None:
+        """At least one, so that neither kind waits for the other for ever."""
+        if not ready:
+            return
+        mono_us = self._clock.mono_us
+        before_us = mono_us()
+        until_us = until_ms * 1000
         while ready:
             fileno = next(iter(ready))
-            readiness, _ = ready.pop(fileno)
-            now_ms = self._call(self._handlers[fileno], readiness)
+            handler = self._handlers[fileno]
+            try:  # `_call`, spelled out: every request of a client comes through here
+                handler(ready.pop(fileno)[0])
+            except Exception as error:  # noqa: BLE001 - one place decides what a failed handler means
+                self._on_error(error, handler)
+            now_us = mono_us()
+            if now_us - before_us >= HEAVY_US:
+                self._note_heavy(fileno, handler, (now_us - before_us) // 1000)
+            elif self._heavy:
+                self._heavy.discard(fileno)
             if self._completions:
-                now_ms = self._drain()
-            if now_ms >= until_ms:
+                self._drain()
+                now_us = mono_us()
+            if now_us >= until_us:
                 break
+            before_us = now_us
+
+    def _note_heavy(self, fileno: int, handler: Handler, took_ms: int) -> None:
+        if fileno in self._handlers:
+            self._heavy.add(fileno)
+        if took_ms > self._slowest_ms:
+            self._slowest_ms = took_ms
+            self._slowest = handler
 
     def _drain(self) -> int:
         """Runs queued completions; callbacks that queue callbacks for ever are cut off and go on in the next turn."""
@@ -248,3 +310,9 @@ def _without_argument(callback: Callable[[], object]) -> None:
 
 def _raise(error: BaseException, _: Any) -> None:
     raise error
+
+
+def _oldest(ready: _Ready, otherwise_ms: int) -> int:
+    """When the poll began whose input has waited longest."""
+    oldest = next(iter(ready.values()), None)
+    return oldest[1] if oldest is not None else otherwise_ms

@@ -161,8 +161,11 @@ class Poller(Protocol):
         """Before the source is closed: its number may belong to another one right after."""
         ...
 
-    def poll(self, timeout_ms: int | None) -> list[tuple[int, int]]:
-        """(fileno, READABLE | WRITABLE) of the ready ones; None waits until something happens or `wake` is called."""
+    def poll(self, timeout_ms: int | None, events_max: int = 0) -> list[tuple[int, int]]:
+        """(fileno, READABLE | WRITABLE) of the ready ones; None waits until something happens or `wake` is called.
+
+        Of more than `events_max`, unless that is 0, the others come in their turn.
+        """
         ...
 
     def wake(self) -> None:

@@ -55,6 +55,10 @@ class Timers:
             self._cancelled -= 1
         return heap[0][0] if heap else None
 
+    def may_be_due(self, now_ms: int) -> bool:
+        """False if `pop_due` would find nothing."""
+        return bool(self._heap) and self._heap[0][0] <= now_ms
+
     def pop_due(self, now_ms: int, sequence_max: int) -> Callable[[], object] | None:
         """The callback of the next timer that is due and was not set after `sequence_max`.
 

@@ -50,7 +50,12 @@ def rebuilt(checked: CheckedRecords, now_ms: int) -> CheckedRecords:
 def place(batch: RecordBatch, checked: CheckedRecords, base_offset: int, partition_leader_epoch: int) -> int:
     """`assign` for one batch that stays as it is: patches it where it lies. Returns its last offset."""
     batch.assign(base_offset, partition_leader_epoch)
-    if not batch.attributes & layout.CONTROL_MASK:
+    attributes = batch.attributes
+    if (
+        batch.max_timestamp != checked.max_timestamp
+        or attributes & layout.TIMESTAMP_TYPE_MASK
+        or checked.rules.is_append_time
+    ) and not attributes & layout.CONTROL_MASK:
         batch.set_max_timestamp(checked.rules.timestamp_type, checked.max_timestamp)
     return base_offset + batch.last_offset_delta
 

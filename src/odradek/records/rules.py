@@ -50,6 +50,20 @@ class ProduceRules:
         self.decompressed_bytes_max = decompressed_bytes_max
         self.is_append_time = timestamp_type == LOG_APPEND_TIME
 
+    def unpacking_at_most(self, size_bytes: int) -> "ProduceRules":
+        """The same rules with a lower limit for what a compressed batch may hold."""
+        return ProduceRules(
+            self.topic_partition,
+            max_message_bytes=self.max_message_bytes,
+            timestamp_type=self.timestamp_type,
+            timestamp_before_max_ms=self.timestamp_before_max_ms,
+            timestamp_after_max_ms=self.timestamp_after_max_ms,
+            is_compacted=self.is_compacted,
+            codec=self.codec,
+            compression_level=self.compression_level,
+            decompressed_bytes_max=min(size_bytes, self.decompressed_bytes_max),
+        )
+
 
 class RecordError:
     """One entry of `record_errors` in a Produce response from version 8 on."""

@@ -13,13 +13,22 @@ from typing import TYPE_CHECKING
 from odradek.log.append import AppendInfo
 from odradek.log.failure import LogDirFailure
 from odradek.log.log import Log
+from odradek.log.verification import VerificationGuard
 from odradek.protocol import errors
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Buffer, Job
 from odradek.records.assign import rebuilt
 from odradek.records.check import check, check_common, check_request
 from odradek.records.checked import CheckedRecords
-from odradek.records.layout import ATTRIBUTES_OFFSET, COMPRESSION_MASK, HEADER_SIZE, MAGIC_MAX, MAGIC_OFFSET
+from odradek.records.layout import (
+    ATTRIBUTES_OFFSET,
+    COMPRESSION_MASK,
+    HEADER,
+    HEADER_SIZE,
+    MAGIC_MAX,
+    MAGIC_OFFSET,
+    TRANSACTIONAL_MASK,
+)
 from odradek.records.rules import ProduceRules
 from odradek.replica.delayed import DelayedPartition
 from odradek.replica.partition import Partition
@@ -29,12 +38,15 @@ if TYPE_CHECKING:
 
 ACKS_ALL = -1
 JOB_BYTES_MIN = 64 * 1024
+UNPACKED_BYTES_MAX = 1024 * 1024  # of a compressed batch that is checked on the reactor's thread: some milliseconds
 
 
 class AppendRequest:
     """What holds for all partitions of a Produce request."""
 
     __slots__ = ("acks", "now_ms", "timeout_ms", "version")
+
+    guard: VerificationGuard | None = None  # under which the coordinator has let in a transactional batch
 
     def __init__(self, acks: int, timeout_ms: int, version: int, now_ms: int) -> None:
         self.acks = acks
@@ -64,8 +76,21 @@ def append(
     if request.acks == ACKS_ALL and len(partition.isr) < partition.topic.config.min_insync_replicas:
         partition.check_min_in_sync()
     if checked is None:
-        checked = check(records, log.rules, request.now_ms)
+        checked = _checked_quickly(records, log.rules, request.now_ms)
+        if checked is None:
+            return replicas.loop.spawn(_append_after_job(replicas, partition, bytearray(records), request))
     return _append_checked(replicas, partition, log, checked, request)
+
+
+def _checked_quickly(records: Buffer, rules: ProduceRules, now_ms: int) -> CheckedRecords | None:
+    """None for a batch that is short and holds much: 64 KB of gzip may be 64 MB of zeros."""
+    quickly = rules.unpacking_at_most(UNPACKED_BYTES_MAX)
+    try:
+        checked = check(records, quickly, now_ms)
+    except errors.RecordListTooLarge:
+        return None
+    checked.rules = rules
+    return checked
 
 
 def is_long_job(records: Buffer, rules: ProduceRules) -> bool:
@@ -97,12 +122,12 @@ def _append_checked(
         replicas.messages_in.count += count
         replicas.bytes_in.count += size
     if log.log_end_offset - log.recovery_point >= log.config.flush_messages and info.last_offset >= log.recovery_point:
-        return replicas.loop.spawn(_flushed(replicas, partition, log, info, request))  # one that came again waits, too
+        return replicas.loop.spawn(flushed(replicas, partition, log, info, request))  # one that came again waits, too
     if not info.is_duplicate:
         partition.advance_high_watermark()
     if request.acks != ACKS_ALL or log.high_watermark > info.last_offset:
         return info
-    return _replicated(replicas, partition, info, request)
+    return replicated(replicas, partition, info, request)
 
 
 async def _append_after_job(
@@ -112,10 +137,19 @@ async def _append_after_job(
     rules = partition.leader_log().rules
     checked: CheckedRecords = await replicas.loop.submit(check_job(records, rules, request.now_ms))
     log = partition.leader_log()  # it may have been lost meanwhile
+    if request.guard is not None or replicas.verifies_transactions:
+        check_membership(log, records, request.guard)
     if request.acks == ACKS_ALL:
         partition.check_min_in_sync()
     appended = _append_checked(replicas, partition, log, checked, request)
     return await appended if isinstance(appended, Pending) else appended
+
+
+def check_membership(log: Log, records: Buffer, guard: VerificationGuard | None) -> None:
+    """Time has passed since it was found that these records belong to an open transaction: do they still?"""
+    if records[MAGIC_OFFSET] == MAGIC_MAX and records[ATTRIBUTES_OFFSET + 1] & TRANSACTIONAL_MASK:
+        header = HEADER.unpack_from(records)
+        log.producers.check_membership(header[9], header[10], header[11], guard)
 
 
 def check_job(records: bytearray, rules: ProduceRules, now_ms: int) -> Job:
@@ -127,7 +161,7 @@ def check_job(records: bytearray, rules: ProduceRules, now_ms: int) -> Job:
     return checked
 
 
-async def _flushed(
+async def flushed(
     replicas: "ReplicaManager", partition: Partition, log: Log, info: AppendInfo, request: AppendRequest
 ) -> AppendInfo:
     """flush.messages: neither acknowledged nor shown to consumers before it is on disk."""
@@ -138,10 +172,10 @@ async def _flushed(
         raise errors.NotLeaderOrFollower(f"{partition.name} has got another leader before the records were flushed.")
     if request.acks != ACKS_ALL or log.high_watermark > info.last_offset:
         return info
-    return await _replicated(replicas, partition, info, request)
+    return await replicated(replicas, partition, info, request)
 
 
-def _replicated(
+def replicated(
     replicas: "ReplicaManager", partition: Partition, info: AppendInfo, request: AppendRequest
 ) -> Pending[AppendInfo]:
     leader_epoch = partition.leader_epoch

@@ -111,8 +111,6 @@ def take_role(replicas: "ReplicaManager", partition: Partition, image: "Partitio
         return
     start_offset = sync.epoch_start_offset if sync is not None and is_same_epoch else log.log_end_offset
     partition.make_leader(_new_isr(replicas, partition, image, start_offset), log)
-    if log.unflushed_messages >= log.config.flush_messages:
-        replicas.loop.spawn(_flush_recovered(replicas, partition, log))
 
 
 def _new_isr(replicas: "ReplicaManager", partition: Partition, image: "PartitionImage", epoch_start_offset: int) -> Isr:
@@ -128,16 +126,6 @@ def _new_isr(replicas: "ReplicaManager", partition: Partition, image: "Partition
         min_in_sync=partition.topic.effective_min_in_sync(len(image.replicas)) if is_holding else 0,
         now_ms=replicas.mono_ms(),
     )
-
-
-async def _flush_recovered(replicas: "ReplicaManager", partition: Partition, log: Log) -> None:
-    """After a kill the page cache holds what was never flushed: with flush.messages it is shown when it is on disk."""
-    try:
-        await replicas.logs.flush(log)
-    except errors.KafkaError:
-        return  # its dir has failed, and was taken offline
-    if partition.log is log:
-        partition.advance_high_watermark()
 
 
 # In jobs.
@@ -179,6 +167,9 @@ async def _open(replicas: "ReplicaManager", opening: Opening) -> None:
         log = await replicas.logs.get_or_create(
             topic.name, partition.index, topic.id, is_new=is_new, target_dir=target_dir
         )
+        if log.unflushed_messages >= log.config.flush_messages:
+            # After a kill the page cache holds what was never flushed: it is led, and shown, when it is on disk.
+            await replicas.logs.flush(log)
     except errors.KafkaError:
         partition.go_offline()
         return

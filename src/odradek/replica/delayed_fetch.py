@@ -12,8 +12,18 @@ from odradek.protocol import errors
 from odradek.protocol.messages.k01_fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from odradek.reactor.file_range import FileRange
 from odradek.reactor.pending import Pending
+from odradek.reactor.ports import Cancelled
 from odradek.reactor.timers import Timer
-from odradek.replica.fetch import FetchParameters, Reading, read_entries, readable_bytes, size_of
+from odradek.replica.fetch import (
+    ENTRIES_PER_SLICE,
+    FetchParameters,
+    Reading,
+    blank,
+    read_entries,
+    read_in_slices,
+    readable_bytes,
+    size_of,
+)
 from odradek.replica.fetch_entry import NOTHING_TOLD, FetchEntry
 from odradek.replica.fetch_session import NO_SESSION, FetchSession
 
@@ -64,9 +74,32 @@ class DelayedFetch:
         self._has_check = False
 
     def start(self) -> FetchResponse | Pending[FetchResponse]:
+        entries = self.session.fresh_in_order()
+        if len(entries) > ENTRIES_PER_SLICE:
+            return self._replicas.loop.spawn(self._start_long(entries))
+        return self._decide(read_entries(self._replicas, entries, self._parameters))
+
+    async def _start_long(self, entries: list[FetchEntry]) -> FetchResponse:
+        reading = await read_in_slices(self._replicas, entries, self._parameters)
+        answer = self._respond(reading) if self._is_overtaken else self._decide(reading)
+        if not isinstance(answer, Pending):
+            return answer
+        self._mark_moved(reading)
+        try:
+            return await answer
+        except Cancelled:
+            answer.cancel()
+            raise
+
+    def _mark_moved(self, reading: Reading) -> None:
+        """Nobody watched these while the others were read: what has come meanwhile must not be slept through."""
+        for entry, data in reading.results:
+            log = None if entry.partition is None else entry.partition.log
+            if log is None or self._parameters.is_follower or log.high_watermark != data.high_watermark:
+                self.marked(entry)
+
+    def _decide(self, reading: Reading) -> FetchResponse | Pending[FetchResponse]:
         parameters = self._parameters
-        session = self.session
-        reading = read_entries(self._replicas, session.fresh_in_order(), parameters)
         if reading.cold and not reading.bytes and not reading.is_urgent:
             reading.release()
             return self._replicas.loop.spawn(self._answer_cold(reading))
@@ -75,7 +108,7 @@ class DelayedFetch:
             or reading.cold
             or parameters.max_wait_ms <= 0
             or reading.bytes >= parameters.min_bytes
-            or not session.size
+            or not self.session.size
         ):
             return self._respond(reading)
         return self._park(reading)
@@ -183,7 +216,7 @@ class DelayedFetch:
 
     def _respond(self, reading: Reading) -> FetchResponse:
         session = self.session
-        if not self.is_full and session.epoch != self._epoch:
+        if self._is_overtaken:
             reading.release()
             return refused(errors.InvalidFetchSessionEpoch())
         for log, cold in reading.cold:
@@ -194,14 +227,19 @@ class DelayedFetch:
                 self._replicas.sessions.maybe_add(session, self._replicas.mono_ms())
         else:
             told = reading.results
-        if self._pending is None and session.id == NO_SESSION:
-            session.close()
+        if self.wants_session and self._pending is None and session.id == NO_SESSION:
+            session.close()  # else no partition knows it
         response = _response(told)
         response.session_id = session.id
         self._count(told)
         if reading.is_urgent:
             self._complete(response)
         return response
+
+    @property
+    def _is_overtaken(self) -> bool:
+        """Another request has gone on with the session."""
+        return not self.is_full and self.session.epoch != self._epoch
 
     def _count(self, told: list[tuple[FetchEntry, PartitionData]]) -> None:
         for entry, data in told:
@@ -250,13 +288,13 @@ def _has_more(entry: FetchEntry, parameters: FetchParameters) -> bool:
 
 def _response(told: list[tuple[FetchEntry, PartitionData]]) -> FetchResponse:
     """Partitions of one topic stand together where they follow each other."""
-    response = FetchResponse()
+    response = blank(FetchResponse)
     topics: list[FetchableTopicResponse] = []
     last: object = None
     for entry, data in told:
         key = entry.topic
         if key != last or not topics:
-            topic = FetchableTopicResponse()
+            topic = blank(FetchableTopicResponse)
             if type(key) is str:
                 topic.topic = key
             else:

@@ -9,7 +9,7 @@ sessions), `offsets.py`, `deletion.py`, `log_dirs.py` and `mover.py`.
 """
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from odradek.config.sources import BrokerLayers
 from odradek.log.append import AppendInfo
@@ -43,9 +43,17 @@ if TYPE_CHECKING:
 
 # Asks the controller to take over a proposal of the ISR; the answer comes back through `Partition.sync`.
 Propose = Callable[[Partition, IsrProposal], None]
-# (transactional id, producer id, producer epoch, [(topic, partition)]) -> the partitions that are not in the
-# transaction, with their errors. None while there is no transaction coordinator.
-VerifyTransaction = Callable[[str, int, int, list[tuple[str, int]]], Pending[dict[tuple[str, int], errors.KafkaError]]]
+
+
+class Membership(Protocol):
+    """What is needed of the transaction coordinator's side: is this partition in that transaction?"""
+
+    def ask(
+        self, transactional_id: str, producer_id: int, producer_epoch: int, partition: tuple[str, int], *, is_add: bool
+    ) -> Pending[None]:
+        """Fails with the coordinator's reason."""
+        ...
+
 
 OPERATIONS = ("Produce", "Fetch", "DeleteRecords")
 
@@ -62,6 +70,7 @@ class ReplicaManager:
         "is_min_in_sync_capped",
         "logs",
         "loop",
+        "membership",
         "messages_in",
         "metrics",
         "node_id",
@@ -71,7 +80,6 @@ class ReplicaManager:
         "release",
         "sessions",
         "topics",
-        "verify_transaction",
     )
 
     def __init__(
@@ -84,9 +92,9 @@ class ReplicaManager:
         *,
         release: Release,
         propose: Propose | None = None,
-        verify_transaction: VerifyTransaction | None = None,
+        membership: Membership | None = None,
     ) -> None:
-        """Without `propose` nobody else could be in sync: one node."""
+        """Without `propose` nobody else could be in sync: one node. Without `membership` nobody has transactions."""
         self.loop = loop
         self._clock = loop.ports.clock
         self.logs = logs
@@ -105,7 +113,7 @@ class ReplicaManager:
         self.topics: dict[str, HostedTopic] = {}
         self.by_id: dict[bytes, HostedTopic] = {}
         self.image: MetadataImage | None = None
-        self.verify_transaction = verify_transaction
+        self.membership = membership
         self.on_dir_failure: Callable[[str], None] | None = None
         self._propose = propose
         self._mover: Mover | None = None
@@ -211,6 +219,11 @@ class ReplicaManager:
                 proposal = partition.sync.maybe_shrink(end_offset, now_ms, self.config.lag_time_max_ms)
                 if proposal is not None:
                     self.propose(partition, proposal)
+
+    @property
+    def verifies_transactions(self) -> bool:
+        """A 3.3 takes the producer's word (KIP-890 came later)."""
+        return self.release.name != "3.3" and bool(self.config.is_verification_enabled)
 
     def mono_ms(self) -> int:
         return self._clock.mono_ms()

@@ -1,35 +1,63 @@
 """Transactional records at a leader: is this partition in the producer's transaction? (KIP-890)
 
-A 4.3 asks the transaction coordinator before the first batch of a transaction; once a transaction is open in the log
-nothing has to be asked. Without a coordinator no partition is ever in a transaction. A 3.3 takes the producer's word.
+| who produces | before the first batch of a transaction |
+|---|---|
+| a client of version 2 (Produce 12 on) | the leader adds the partition for it |
+| an older client | the leader verifies that the client has added it (transaction.partition.verification.enable) |
+| any client of a 3.3 | nothing: the producer's word is taken |
+
+Once the transaction is open in the log nothing has to be asked. While the question is out the log guards it (see
+log/verification.py). A client of version 2 is often faster with its next transaction than the coordinator with the
+markers of the last one: for a moment the leader tries again by itself, instead of having the client do it.
 """
 
 from typing import TYPE_CHECKING
 
 from odradek.log.append import AppendInfo
+from odradek.log.verification import VerificationGuard
 from odradek.protocol import errors
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Buffer
 from odradek.records.layout import HEADER
-from odradek.replica.append import AppendRequest
+from odradek.replica.append import AppendRequest, check_membership
 from odradek.replica.partition import Partition
 
 if TYPE_CHECKING:
     from odradek.replica.manager import ReplicaManager
 
+ADD_VERSION_MIN = 12  # of Produce: transactions of version 2
+ABORTABLE_VERSION_MIN = 11  # of Produce: TRANSACTION_ABORTABLE is understood
+ASKED_MAX = 3
+
 NOT_ADDED = "Partition was not added to the transaction"
+_PASSING = (
+    errors.CoordinatorLoadInProgress,
+    errors.CoordinatorNotAvailable,
+    errors.NotCoordinator,
+    errors.BrokerNotAvailable,
+    errors.NetworkException,
+)
 
 
-def check_transaction(replicas: "ReplicaManager", partition: Partition, records: Buffer) -> bool:
+class VerifiedAppend(AppendRequest):
+    """An append that waited for the coordinator's word, and may have been overtaken by a marker."""
+
+    __slots__ = ("guard",)  # in the place of the base's None
+
+    def __init__(self, request: AppendRequest, guard: VerificationGuard) -> None:
+        super().__init__(request.acks, request.timeout_ms, request.version, request.now_ms)
+        self.guard = guard
+
+
+def check_transaction(replicas: "ReplicaManager", partition: Partition, records: Buffer, version: int) -> bool:
     """Whether the coordinator has to be asked first; raises if there is none that could know the transaction."""
     log = partition.leader_log()
-    if replicas.release.name == "3.3":
+    if replicas.release.name == "3.3" or (version < ADD_VERSION_MIN and not replicas.verifies_transactions):
         return False
-    producer_id, producer_epoch = _producer(records)
-    entry = log.producers.entry(producer_id)
-    if entry is not None and entry.has_open_transaction and entry.epoch == producer_epoch:
+    producer_id, producer_epoch, _ = _producer(records)
+    if log.producers.has_open_transaction(producer_id, producer_epoch):
         return False
-    if replicas.verify_transaction is None:
+    if replicas.membership is None:
         raise errors.InvalidTxnState(NOT_ADDED)
     return True
 
@@ -43,15 +71,78 @@ def append_verified(
 async def _append_verified(
     replicas: "ReplicaManager", partition: Partition, records: bytearray, transactional_id: str, request: AppendRequest
 ) -> AppendInfo:
-    assert replicas.verify_transaction is not None
-    key = (partition.topic.name, partition.index)
-    refusals = await replicas.verify_transaction(transactional_id, *_producer(records), [key])
-    if key in refusals:
-        raise refusals[key]
-    appended = replicas.append(partition, records, request)
+    is_add = request.version >= ADD_VERSION_MIN
+    try:
+        guard = await joined(replicas, partition, transactional_id, *_producer(records), is_add=is_add)
+    except errors.KafkaError as error:
+        raise as_told_to_producers(error, request.version) from error
+    check_membership(partition.leader_log(), records, guard)
+    appended = replicas.append(partition, records, VerifiedAppend(request, guard))
     return await appended if isinstance(appended, Pending) else appended
 
 
-def _producer(records: Buffer) -> tuple[int, int]:
+async def joined(
+    replicas: "ReplicaManager",
+    partition: Partition,
+    transactional_id: str,
+    producer_id: int,
+    producer_epoch: int,
+    sequence: int,
+    *,
+    is_add: bool,
+) -> VerificationGuard:
+    """Ends when the partition is in the transaction, in the turn in which that was learnt; raises why it is not.
+
+    If a marker comes in between, it may be that of this transaction, or that of the last one come again: the
+    coordinator knows, and is asked once more.
+    """
+    for _ in range(ASKED_MAX):
+        verifications = partition.leader_log().producers.verifications
+        guard = verifications.start(producer_id, producer_epoch, sequence, begins_at_0=is_add)
+        try:
+            await _ask(replicas, partition, transactional_id, producer_id, producer_epoch, is_add=is_add)
+        except errors.KafkaError as error:
+            if not error.retriable:
+                verifications.refuse(producer_id, guard)
+            raise
+        if verifications.is_valid(producer_id, guard):
+            break
+    return guard
+
+
+async def _ask(
+    replicas: "ReplicaManager",
+    partition: Partition,
+    transactional_id: str,
+    producer_id: int,
+    producer_epoch: int,
+    *,
+    is_add: bool,
+) -> None:
+    assert replicas.membership is not None
+    key = (partition.topic.name, partition.index)
+    until_ms = replicas.mono_ms() + (replicas.config.add_retry_ms_max or 0)
+    while True:
+        try:
+            await replicas.membership.ask(transactional_id, producer_id, producer_epoch, key, is_add=is_add)
+            return
+        except errors.ConcurrentTransactions:
+            if not is_add or replicas.mono_ms() >= until_ms:
+                raise
+        await replicas.loop.sleep(replicas.config.add_retry_ms or 1)
+
+
+def as_told_to_producers(error: errors.KafkaError, version: int) -> errors.KafkaError:
+    """In words that the version of Produce has."""
+    if isinstance(error, errors.ProducerFenced):
+        return errors.InvalidProducerEpoch(error.message)
+    if isinstance(error, errors.TransactionAbortable) and version < ABORTABLE_VERSION_MIN:
+        return errors.InvalidTxnState(NOT_ADDED)
+    if isinstance(error, _PASSING) or (isinstance(error, errors.ConcurrentTransactions) and version < ADD_VERSION_MIN):
+        return errors.NotEnoughReplicas(f"The transaction could not be verified: {error.message}")
+    return error
+
+
+def _producer(records: Buffer) -> tuple[int, int, int]:
     header = HEADER.unpack_from(records)
-    return header[9], header[10]
+    return header[9], header[10], header[11]

@@ -124,6 +124,12 @@ class Runtime(Generic[C]):
         self.replayed_offset = last_offset
         self.commit(last_offset)
 
+    def loaded(self, last_offset: int, committed_offset: int) -> None:
+        """The owner has replayed the log into the core itself, of which so much is committed."""
+        assert self.state is LOADING, f"a runtime that is {self.state} cannot be loaded"
+        self.replayed_offset = last_offset
+        self.commit(committed_offset)
+
     def activate(self, epoch: int) -> None:
         """From now on events are run: everything that the log holds has been replayed."""
         assert self.state is LOADING, f"a runtime that is {self.state} cannot be activated"

@@ -12,6 +12,10 @@ from odradek.reactor.ports import READABLE, WRITABLE, Buffer, DiskFile, Pollable
 
 IOV_MAX = 1024  # the most buffers that one system call takes
 
+# Of a peer that does not read, so much waits in the kernel, not the megabytes that fit in a send buffer: who floods us
+# with requests and reads nothing is stopped after a few hundred answers.
+NOT_SENT_BYTES_MAX = 128 * 1024
+_ODD = 8  # readable and writable are bits below it
 _FAILED = select.EPOLLERR | select.EPOLLHUP
 _TO_EPOLL = {READABLE: select.EPOLLIN, WRITABLE: select.EPOLLOUT, READABLE | WRITABLE: select.EPOLLIN | select.EPOLLOUT}
 _FROM_EPOLL = tuple(
@@ -97,9 +101,14 @@ class SystemPoller:
         if self._interests.pop(fileno, None) is not None:
             self._epoll.unregister(fileno)
 
-    def poll(self, timeout_ms: int | None) -> list[tuple[int, int]]:
-        events = self._epoll.poll(None if timeout_ms is None else timeout_ms / 1000)
-        return [self._readiness(fileno, mask) for fileno, mask in events if fileno != self._wake_fd or self._woken()]
+    def poll(self, timeout_ms: int | None, events_max: int = 0) -> list[tuple[int, int]]:
+        timeout = None if timeout_ms is None else timeout_ms / 1000
+        events = self._epoll.poll(timeout, events_max or len(self._interests) + 1)
+        return [
+            (fileno, _FROM_EPOLL[mask]) if mask < _ODD else self._readiness(fileno, mask)
+            for fileno, mask in events
+            if fileno != self._wake_fd or self._woken()
+        ]
 
     def _readiness(self, fileno: int, mask: int) -> tuple[int, int]:
         return fileno, self._interests[fileno] if mask & _FAILED else _FROM_EPOLL[mask & 7]
@@ -129,6 +138,7 @@ class SystemNetwork:
         listening = socket.socket(_family(host), socket.SOCK_STREAM)
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, NOT_SENT_BYTES_MAX)
             if send_buffer_bytes >= 0:  # an accepted socket has the options of the one that listens
                 listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer_bytes)
             if receive_buffer_bytes >= 0:

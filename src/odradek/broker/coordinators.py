@@ -1,0 +1,52 @@
+"""The coordinators of a broker: made upon the replicas that hold their state, told of every image after those."""
+
+from typing import Protocol
+
+from odradek.broker.server_log import Logger
+from odradek.coordinator.group.coordinator import GroupCoordinator
+from odradek.coordinator.shard import Tell
+from odradek.coordinator.transaction.coordinator import TransactionCoordinator
+from odradek.handlers.services import Services
+from odradek.metadata.delta import MetadataDelta
+from odradek.metadata.image import MetadataImage
+
+
+class Coordinator(Protocol):
+    def applied(self, delta: MetadataDelta, image: MetadataImage) -> None: ...
+    def stop(self) -> None: ...
+
+
+class Coordinators:
+    __slots__ = ("_all",)
+
+    def __init__(self, services: Services, log: Logger) -> None:
+        services.groups = GroupCoordinator(
+            services.replicas, services.layers.current.config, services.release, tell=_teller(log)
+        )
+        services.transactions = TransactionCoordinator(
+            services.replicas,
+            services.inter_broker,
+            services.metadata,
+            services.producer_ids,
+            services.layers.current.config,
+            tell=_teller(log),
+        )
+        services.replicas.membership = services.transactions
+        self._all: list[Coordinator] = [services.groups, services.transactions]
+
+    def applied(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        """After the replica manager has taken the delta over."""
+        for coordinator in self._all:
+            coordinator.applied(delta, image)
+
+    def stop(self) -> None:
+        """Whoever waits is told to look for another coordinator."""
+        for coordinator in self._all:
+            coordinator.stop()
+
+
+def _teller(log: Logger) -> Tell:
+    def tell(message: str, error: BaseException | None) -> None:
+        log.info(message) if error is None else log.error(message, error)
+
+    return tell

@@ -1,0 +1,188 @@
+"""A group changes its protocol while it works, as `group.consumer.migration.policy` allows.
+
+Upwards: the first member of the consumer protocol joins a classic group of consumers. The group's generation becomes
+its epoch, everybody's assignment what they have and shall have; classic members stay, see `classic_members.py`. Who
+waits in the middle of a rebalance is told to join again.
+
+Downwards: the last member of the consumer protocol goes and classic ones are left. The epoch becomes the generation,
+the target their assignment, and a rebalance begins.
+"""
+
+from typing import TYPE_CHECKING
+
+from odradek.coordinator.core import Answer
+from odradek.coordinator.group import rebalancing
+from odradek.coordinator.group.classic_group import CONSUMER, ClassicGroup
+from odradek.coordinator.group.consumer import embedded, records
+from odradek.coordinator.group.consumer.group import FIRST_EPOCH, ConsumerGroup
+from odradek.coordinator.group.consumer.member import NO_TARGET, ClassicMembership, ConsumerMember, places
+from odradek.coordinator.group.consumer.plan import Plan, appended
+from odradek.coordinator.group.deadlines import JOIN, SYNC
+from odradek.coordinator.group.member import Member, Protocols
+from odradek.coordinator.group.records import group_tombstone
+from odradek.coordinator.now import Now
+from odradek.protocol import errors
+
+if TYPE_CHECKING:
+    from odradek.coordinator.group.consumer.groups import ConsumerGroups
+
+
+def is_written(classic: ClassicGroup) -> bool:
+    """Whether the log knows the group itself, not only offsets of it."""
+    return classic.protocol_type is not None or classic.state_since_ms >= 0
+
+
+# Upwards
+
+
+def upgraded(groups: "ConsumerGroups", now: Now, classic: ClassicGroup) -> tuple[Plan, list[Answer]]:
+    _check_upgrade(groups, classic)
+    plan = Plan(ConsumerGroup(classic.group_id), is_new=True)
+    plan.records.append(group_tombstone(classic.group_id))
+    _write_members(groups, plan, classic)
+    answers = [answer for member in classic.members.values() for answer in _told_to_rejoin(member)]
+    for kind in (JOIN, SYNC):
+        groups.core.deadlines.clear((kind, classic.group_id, ""))
+    for each in plan.group.members.values():
+        groups.begin_session(classic.group_id, each, now)
+    return plan, answers
+
+
+def _check_upgrade(groups: "ConsumerGroups", classic: ClassicGroup) -> None:
+    reason = None
+    if not groups.config.allows_upgrade:
+        reason = "online upgrade is disabled"
+    elif classic.protocol_type != CONSUMER:
+        reason = "the group does not use the consumer embedded protocol"
+    elif len(classic.members) > groups.config.members_max:
+        reason = "the group exceeds the consumer group maximum size"
+    if reason is not None:
+        raise errors.GroupIdNotFound(
+            f"Cannot upgrade classic group {classic.group_id} to consumer group because {reason}."
+        )
+
+
+def _write_members(groups: "ConsumerGroups", plan: Plan, classic: ClassicGroup) -> None:
+    group_id, epoch = classic.group_id, max(FIRST_EPOCH, classic.generation)
+    members = [_converted(groups, member, epoch) for member in classic.members.values()]
+    for member in members:
+        plan.write(records.member(group_id, member))
+    topics_hash = groups.topics.hash_of(plan.group.subscribed_topics())
+    plan.write(records.group_epoch(group_id, epoch, topics_hash))
+    taken: set[tuple[bytes, int]] = set()
+    for member in members:
+        # a careless leader may have given a partition to two: only one of them keeps it
+        assigned: dict[bytes, dict[int, int]] = {}
+        for topic_id, partition in places(member.assigned):
+            if (topic_id, partition) not in taken:
+                taken.add((topic_id, partition))
+                assigned.setdefault(topic_id, {})[partition] = epoch
+        target = {topic_id: frozenset(partitions) for topic_id, partitions in assigned.items()}
+        plan.write(records.target(group_id, member.member_id, target))
+        plan.write(records.assignment(group_id, member._replace(assigned=assigned)))
+    plan.write(records.target_epoch(group_id, epoch, 0))
+
+
+def _converted(groups: "ConsumerGroups", member: Member, epoch: int) -> ConsumerMember:
+    try:
+        subscription = embedded.subscription_of(member.protocols)
+        assigned = embedded.assigned_of(member.assignment, groups.topics)
+    except (errors.PeerProtocolError, IndexError) as error:
+        raise errors.GroupIdNotFound(
+            f"Cannot upgrade the classic group because the metadata of member {member.member_id} cannot be read."
+        ) from error
+    if subscription.user_data:
+        raise errors.GroupIdNotFound(
+            "Cannot upgrade the classic group because an unsupported custom assignor is in use: member "
+            f"{member.member_id} has user data."
+        )
+    return ConsumerMember(
+        member.member_id,
+        epoch=epoch,
+        previous_epoch=epoch,
+        instance_id=member.instance_id,
+        rack_id=subscription.rack_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        topic_names=tuple(sorted(set(subscription.topics))),
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        classic=ClassicMembership(member.session_timeout_ms, member.protocols),
+        assigned={topic_id: dict.fromkeys(partitions, epoch) for topic_id, partitions in assigned.items()},
+    )
+
+
+def _told_to_rejoin(member: Member) -> list[Answer]:
+    from odradek.protocol.messages.k11_join_group import JoinGroupResponse
+    from odradek.protocol.messages.k14_sync_group import SyncGroupResponse
+
+    code = errors.RebalanceInProgress.code
+    answers = []
+    if member.join_ticket is not None:
+        refusal = JoinGroupResponse(error_code=code, protocol_name=None, member_id=member.member_id)
+        answers.append(Answer(member.join_ticket, refusal))
+    if member.sync_ticket is not None:
+        answers.append(Answer(member.sync_ticket, SyncGroupResponse(error_code=code)))
+    return answers
+
+
+# Downwards
+
+
+class Downgraded:
+    """What a classic group needs besides its record, once that has been replayed."""
+
+    __slots__ = ("group_id", "protocols", "rebalances")
+
+    def __init__(self, group_id: str, protocols: dict[str, Protocols], rebalances: bool) -> None:
+        self.group_id = group_id
+        self.protocols = protocols
+        self.rebalances = rebalances
+
+
+def can_downgrade(groups: "ConsumerGroups", group: ConsumerGroup) -> bool:
+    return (
+        groups.config.allows_downgrade
+        and group.has_only_classic_members()
+        and len(group.members) <= groups.core.config.members_max
+    )
+
+
+def downgrade(groups: "ConsumerGroups", plan: Plan, now: Now, *, rebalances: bool) -> None:
+    group = plan.group
+    classic = ClassicGroup(group.group_id, now.wall_ms)
+    classic.generation = group.epoch
+    assignments = {}
+    for each in group.members.values():
+        member = _as_classic(each)
+        classic.add(member, CONSUMER)
+        target = group.target.get(each.member_id, NO_TARGET)
+        assignments[each.member_id] = embedded.assignment_bytes(target, member.protocols, groups.topics)
+    classic.protocol = classic.select_protocol()
+    plan.records += appended(records.no_group(group))
+    plan.records.append(groups.core.records.stable(classic, assignments))
+    protocols = {member.member_id: member.protocols for member in classic.members.values()}
+    groups.downgraded.append(Downgraded(group.group_id, protocols, rebalances))
+
+
+def _as_classic(each: ConsumerMember) -> Member:
+    assert each.classic is not None, "only members of the classic protocol are left"
+    return Member(
+        each.member_id,
+        each.instance_id,
+        each.client_id,
+        each.client_host,
+        rebalance_timeout_ms=each.rebalance_timeout_ms,
+        session_timeout_ms=each.classic.session_timeout_ms,
+        protocols=each.classic.protocols,
+    )
+
+
+def after_downgrade(groups: "ConsumerGroups", downgraded: Downgraded, now: Now) -> list[Answer]:
+    """The record is replayed, unless its append failed: then the group is still what it was."""
+    group = groups.core.groups.get(downgraded.group_id)
+    if group is None:
+        return []
+    for member in group.members.values():
+        member.protocols = downgraded.protocols.get(member.member_id, member.protocols)
+        groups.core.begin_session(group, member, now)
+    return rebalancing.prepare(groups.core, group, now) if downgraded.rebalances else []

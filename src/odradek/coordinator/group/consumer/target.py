@@ -1,0 +1,69 @@
+"""When the group's epoch grows, and when the target is made for it."""
+
+from typing import TYPE_CHECKING
+
+from odradek.coordinator.group.consumer import records
+from odradek.coordinator.group.consumer.assignors import Subscriber, assignor
+from odradek.coordinator.group.consumer.member import NO_TARGET, ConsumerMember, Target
+from odradek.coordinator.now import Now
+
+if TYPE_CHECKING:
+    from odradek.coordinator.group.consumer.groups import ConsumerGroups
+    from odradek.coordinator.group.consumer.plan import Plan
+
+
+def bump_epoch(groups: "ConsumerGroups", plan: "Plan") -> None:
+    """There is something new to assign."""
+    group = plan.group
+    plan.write(records.group_epoch(group.group_id, group.epoch + 1, groups.topics.hash_of(group.subscribed_topics())))
+
+
+def look_at_topics(groups: "ConsumerGroups", plan: "Plan") -> None:
+    """If topics have changed since the group last looked, and among them its own, there is something new to assign."""
+    group = plan.group
+    if groups.has_seen_topics(group.group_id):
+        return
+    if groups.topics.hash_of(group.subscribed_topics()) == group.metadata_hash:
+        groups.saw_topics(group.group_id)
+    else:
+        bump_epoch(groups, plan)
+
+
+def make_target(groups: "ConsumerGroups", plan: "Plan", now: Now) -> None:
+    """If the target is behind the group, and has not been made just now."""
+    group = plan.group
+    if group.epoch <= group.target_epoch:
+        return
+    interval_ms = groups.config.assignment_interval_ms(groups.topics.configs_of(group.group_id))
+    if 0 <= now.wall_ms - group.target_ms < interval_ms:
+        return
+    for member_id, partitions in _assigned(groups, plan).items():
+        if group.target.get(member_id) != partitions:
+            plan.write(records.target(group.group_id, member_id, partitions))
+    plan.write(records.target_epoch(group.group_id, group.epoch, now.wall_ms))
+
+
+def _assigned(groups: "ConsumerGroups", plan: "Plan") -> dict[str, dict[bytes, frozenset[int]]]:
+    group, topics = plan.group, groups.topics
+    subscribers = []
+    ids: dict[tuple[tuple[str, ...], str], frozenset[bytes]] = {}  # most members subscribe to the same
+    for member in group.members.values():
+        subscription = (member.topic_names, member.regex)
+        if subscription not in ids:
+            ids[subscription] = frozenset(topics.counts(group.topics_of(member)))
+        has = group.target.get(member.member_id, NO_TARGET)
+        subscribers.append(Subscriber(member.member_id, member.instance_id, ids[subscription], has))
+    counts = topics.counts(sorted(group.subscribed_topics()))
+    return assignor(group.server_assignor(groups.config.assignors[0]))(subscribers, counts)
+
+
+def target_of(groups: "ConsumerGroups", plan: "Plan", member: ConsumerMember) -> Target:
+    """What the member shall have, as far as it reads it still."""
+    target = plan.group.target.get(member.member_id, NO_TARGET)
+    names = plan.group.topics_of(member)
+    read: dict[bytes, frozenset[int]] = {}
+    for topic_id, partitions in target.items():
+        topic = groups.topics.by_id(topic_id)
+        if topic is not None and topic.name in names:
+            read[topic_id] = partitions
+    return read

@@ -1,0 +1,72 @@
+"""DeleteGroups, OffsetDelete, and what the deletion of a topic leaves behind."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from odradek.coordinator.core import Decided
+from odradek.coordinator.group.classic_group import CONSUMER, EMPTY, ClassicGroup
+from odradek.coordinator.group.consumer.group import ConsumerGroup
+from odradek.coordinator.group.records import group_tombstone, offset_tombstone
+from odradek.coordinator.group.subscriptions import subscribed_topics
+from odradek.protocol import errors
+
+if TYPE_CHECKING:
+    from odradek.coordinator.group.core import GroupCore
+    from odradek.replicated.log_record import Versioned
+
+
+def delete(core: "GroupCore", group_id: str) -> Decided[int]:
+    """With all its offsets, those of open transactions too."""
+    group = core.groups.get(group_id) or core.consumers.groups.get(group_id)
+    if group is None:
+        return Decided(response=errors.GroupIdNotFound.code)
+    if group.state != EMPTY:
+        return Decided(response=errors.NonEmptyGroup.code)
+    places = dict.fromkeys((topic, partition) for topic, partition, _ in core.offsets.places(group_id))
+    places.update(dict.fromkeys(core.offsets.pending_places(group_id)))
+    records = [offset_tombstone(group_id, *place) for place in places]
+    records += core.consumers.tombstones(group_id) or [group_tombstone(group_id)]
+    return Decided(records, errors.NONE, is_atomic=False)
+
+
+def delete_offsets(core: "GroupCore", group_id: str, places: Sequence[tuple[str, int]]) -> Decided[list[int] | int]:
+    group = core.groups.get(group_id) or core.consumers.groups.get(group_id)
+    if group is None:
+        return Decided(response=errors.GroupIdNotFound.code)
+    if isinstance(group, ClassicGroup) and group.state != EMPTY and group.protocol_type != CONSUMER:
+        return Decided(response=errors.NonEmptyGroup.code)
+    codes: list[int] = []
+    records: list[Versioned] = []
+    for topic, partition in places:
+        if _is_read(group, topic):
+            codes.append(errors.GroupSubscribedToTopic.code)
+            continue
+        codes.append(errors.NONE)
+        if _has_offset(core, group_id, topic, partition):
+            records.append(offset_tombstone(group_id, topic, partition))
+    return Decided(records, codes, is_atomic=False)
+
+
+def _has_offset(core: "GroupCore", group_id: str, topic: str, partition: int) -> bool:
+    offsets = core.offsets
+    return offsets.get(group_id, topic, partition) is not None or offsets.is_unstable(group_id, topic, partition)
+
+
+def _is_read(group: ClassicGroup | ConsumerGroup, topic: str) -> bool:
+    if isinstance(group, ConsumerGroup):
+        return topic in group.subscribed_topics()
+    if group.state == EMPTY:
+        return False
+    topics = subscribed_topics(group)
+    return topics is None or topic in topics
+
+
+def topics_deleted(core: "GroupCore", topics: Iterable[str]) -> Decided[None]:
+    """The offsets in a topic that is no more say nothing about one that is made under its name later."""
+    records = [
+        offset_tombstone(group_id, topic, partition)
+        for topic in topics
+        for group_id in core.offsets.groups_of_topic(topic)
+        for partition in core.offsets.of_group(group_id)[topic]
+    ]
+    return Decided(records, is_atomic=False)

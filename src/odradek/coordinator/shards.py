@@ -1,0 +1,145 @@
+"""All shards of one coordinator: which partition a key belongs to, and which of them this broker has.
+
+A key belongs to the partition of the internal topic that its Java hash names. The metadata says who leads that.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from odradek.coordinator.core import ShardCore
+from odradek.coordinator.shard import ENDED, FAILED, LOADING, Shard, Tell, quiet
+from odradek.protocol import errors
+from odradek.protocol.frames import CoordinatorRecords
+from odradek.replica.manager import ReplicaManager
+from odradek.replica.partition import Partition
+
+if TYPE_CHECKING:
+    from odradek.metadata.delta import MetadataDelta
+    from odradek.metadata.image import MetadataImage
+
+C = TypeVar("C", bound=ShardCore)
+
+
+@lru_cache(maxsize=16_384)
+def java_hash(text: str) -> int:
+    """String.hashCode, over the UTF-16 units that Java's strings are made of."""
+    value = 0
+    data = text.encode("utf-16-be", "surrogatepass")
+    for at in range(0, len(data), 2):
+        value = (31 * value + (data[at] << 8 | data[at + 1])) & 0xFFFFFFFF
+    return value - (1 << 32) if value >> 31 else value
+
+
+def partition_of(key: str, partitions: int) -> int:
+    hashed = java_hash(key)
+    return (0 if hashed == -(1 << 31) else abs(hashed)) % partitions
+
+
+class Shards(Generic[C]):
+    """All of one coordinator. `make_core(partition)` makes the core of one."""
+
+    __slots__ = (
+        "_by_index",
+        "_codec",
+        "_compression",
+        "_image",
+        "_make_core",
+        "_perform",
+        "_replicas",
+        "_tell",
+        "topic",
+    )
+
+    def __init__(
+        self,
+        replicas: ReplicaManager,
+        topic: str,
+        codec: CoordinatorRecords,
+        make_core: Callable[[int], C],
+        *,
+        compression: int = 0,
+        perform: Callable[[Shard[C], Any], None] | None = None,
+        tell: Tell = quiet,
+    ) -> None:
+        self.topic = topic
+        self._replicas = replicas
+        self._codec = codec
+        self._make_core = make_core
+        self._compression = compression
+        self._perform = perform
+        self._tell = tell
+        self._by_index: dict[int, Shard[C]] = {}
+        self._image: MetadataImage | None = None
+
+    def __iter__(self) -> Iterator[Shard[C]]:
+        return iter(list(self._by_index.values()))
+
+    def get(self, index: int) -> Shard[C] | None:
+        return self._by_index.get(index)
+
+    def index_of(self, key: str) -> int | None:
+        """The partition that a key belongs to; None while there is no topic."""
+        topic = None if self._image is None else self._image.topics.by_name.get(self.topic)
+        return None if topic is None or not topic.partitions else partition_of(key, len(topic.partitions))
+
+    def of(self, key: str) -> Shard[C]:
+        """The shard of a key, loading or active. NotCoordinator if another broker has it, or nobody."""
+        index = self.index_of(key)
+        shard = None if index is None else self._by_index.get(index)
+        if shard is None or shard.state is ENDED or shard.state is FAILED:
+            raise errors.NotCoordinator()
+        return shard
+
+    def active(self, key: str) -> Shard[C]:
+        """The same, ready for events. CoordinatorLoadInProgress while it is not."""
+        shard = self.of(key)
+        if shard.state is LOADING:
+            raise errors.CoordinatorLoadInProgress()
+        return shard
+
+    # Metadata
+
+    def applied(self, delta: "MetadataDelta", image: "MetadataImage") -> None:
+        """After the replica manager has taken over a delta: takes up what is led now, lets go of what is not."""
+        self._image = image
+        if delta.topics is None:
+            return
+        for deleted in delta.topics.deleted.values():
+            if deleted.name == self.topic:
+                self.stop()
+        for topic in delta.topics.changed.values():
+            if topic.image.name == self.topic:
+                for index in sorted(topic.changed):
+                    self._reconcile(index)
+
+    def _reconcile(self, index: int) -> None:
+        shard = self._by_index.get(index)
+        partition = self._replicas.partition(self.topic, index)
+        if partition is not None and (not partition.is_leader or partition.log is None):
+            partition = None
+        if shard is not None:
+            if shard.partition is partition and shard.epoch == partition.leader_epoch:
+                return
+            shard.end()
+            del self._by_index[index]
+        if partition is not None:
+            self._elect(index, partition)
+
+    def _elect(self, index: int, partition: Partition) -> None:
+        shard = self._by_index[index] = Shard(
+            self._replicas,
+            partition,
+            self._codec,
+            self._make_core,
+            compression=self._compression,
+            perform=self._perform,
+            tell=self._tell,
+        )
+        shard.start()
+
+    def stop(self) -> None:
+        """Whoever waits is refused; nothing more is decided."""
+        for shard in self._by_index.values():
+            shard.end()
+        self._by_index.clear()

@@ -1,0 +1,168 @@
+"""The transaction coordinator of a broker: all its shards, and what they do outside of their cores.
+
+Every request finds the shard of its transactional id. What a core cannot have by itself is brought from here: producer
+ids for those that need one, markers to the leaders, and the abort of what has been open for too long.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from odradek.config.parsed import Config
+from odradek.coordinator.core import Decided
+from odradek.coordinator.now import Now
+from odradek.coordinator.shard import Shard, Tell, quiet
+from odradek.coordinator.shards import Shards
+from odradek.coordinator.transaction.core import CoreConfig, TransactionCore
+from odradek.coordinator.transaction.effects import AbortOverdue, SendMarkers
+from odradek.coordinator.transaction.per_node import Sender
+from odradek.coordinator.transaction.transaction import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition
+from odradek.metadata.cache import MetadataCache
+from odradek.protocol import errors
+from odradek.protocol.frames import TRANSACTIONS
+from odradek.reactor.pending import Pending
+from odradek.replica.manager import ReplicaManager
+
+if TYPE_CHECKING:
+    from odradek.coordinator.transaction.markers import Markers
+    from odradek.coordinator.transaction.membership import Membership
+    from odradek.metadata.delta import MetadataDelta
+    from odradek.metadata.image import MetadataImage
+
+TOPIC = "__transaction_state"
+TRANSACTION_VERSION = "transaction.version"
+
+# An event that may turn out to need a producer id; it answers None if it does and has none.
+NeedyEvent = Callable[[TransactionCore, Now, int | None], Decided[ProducerIdAndEpoch | None]]
+
+
+class ProducerIdSource(Protocol):
+    def next(self) -> Pending[int]: ...
+
+
+class TransactionCoordinator:
+    __slots__ = (
+        "_inter_broker",
+        "_loop",
+        "_markers",
+        "_membership",
+        "_metadata",
+        "_producer_ids",
+        "_tell",
+        "_timeout_ms_max",
+        "shards",
+    )
+
+    def __init__(
+        self,
+        replicas: ReplicaManager,
+        inter_broker: Sender,
+        metadata: MetadataCache,
+        producer_ids: ProducerIdSource,
+        config: Config,
+        *,
+        tell: Tell = quiet,
+    ) -> None:
+        self._loop = replicas.loop
+        self._inter_broker = inter_broker
+        self._metadata = metadata
+        self._producer_ids = producer_ids
+        self._tell = tell
+        self._timeout_ms_max: int = config["transaction.max.timeout.ms"]
+        of_cores = CoreConfig(
+            self.transaction_version,
+            config["transaction.abort.timed.out.transaction.cleanup.interval.ms"],
+            config["transactional.id.expiration.ms"],
+            config["transaction.remove.expired.transaction.cleanup.interval.ms"],
+        )
+        self._markers: Markers | None = None  # made for the first transaction
+        self._membership: Membership | None = None
+        self.shards: Shards[TransactionCore] = Shards(
+            replicas, TOPIC, TRANSACTIONS, lambda index: TransactionCore(of_cores), perform=self._perform, tell=tell
+        )
+
+    def transaction_version(self) -> int:
+        """The finalized level; a cluster that knows no such feature is at 0."""
+        return self._metadata.image.features.finalized.get(TRANSACTION_VERSION, 0)
+
+    def applied(self, delta: "MetadataDelta", image: "MetadataImage") -> None:
+        self.shards.applied(delta, image)
+
+    def stop(self) -> None:
+        self.shards.stop()
+
+    @property
+    def markers(self) -> "Markers":
+        if self._markers is None:
+            from odradek.coordinator.transaction.markers import Markers
+
+            self._markers = Markers(self._loop, self._inter_broker, self._metadata, self._tell)
+        return self._markers
+
+    # Requests
+
+    def ask(
+        self, transactional_id: str, producer_id: int, producer_epoch: int, partition: TopicPartition, *, is_add: bool
+    ) -> Pending[None]:
+        """For the leader of a partition, wherever the coordinator is: `Membership.ask`."""
+        if self._membership is None:
+            from odradek.coordinator.transaction.membership import Membership
+
+            self._membership = Membership(self._loop, self._inter_broker, self._metadata)
+        return self._membership.ask(transactional_id, producer_id, producer_epoch, partition, is_add=is_add)
+
+    async def init_producer_id(
+        self, transactional_id: str, timeout_ms: int, expected: ProducerIdAndEpoch | None
+    ) -> ProducerIdAndEpoch:
+        if not transactional_id:
+            raise errors.InvalidRequest("A transactional id is not empty.")
+        if not 0 < timeout_ms <= self._timeout_ms_max:
+            raise errors.InvalidTransactionTimeout()
+        producer = await self._run_needy(
+            transactional_id,
+            lambda core, now, fresh_id: core.init_producer_id(now, transactional_id, timeout_ms, expected, fresh_id),
+        )
+        if producer == NO_PRODUCER:
+            raise errors.ConcurrentTransactions()
+        return producer
+
+    async def end(
+        self, transactional_id: str, producer: ProducerIdAndEpoch, is_commit: bool, client_version: int
+    ) -> ProducerIdAndEpoch:
+        """The producer's id and epoch from now on; the markers follow."""
+        return await self._run_needy(
+            transactional_id,
+            lambda core, now, fresh_id: core.end(now, transactional_id, producer, is_commit, client_version, fresh_id),
+        )
+
+    async def _run_needy(self, transactional_id: str, event: NeedyEvent) -> ProducerIdAndEpoch:
+        fresh_id: int | None = None
+        while True:
+            shard = self.shards.active(transactional_id)
+            producer = await shard.run(_bound(event, shard.now(), fresh_id))
+            if producer is not None:
+                return producer
+            fresh_id = await self._producer_ids.next()
+
+    # Effects
+
+    def _perform(self, shard: Shard[TransactionCore], effect: Any) -> None:
+        if type(effect) is SendMarkers:
+            self.markers.send(shard, effect)
+        elif type(effect) is AbortOverdue:
+            self._loop.spawn(self._abort(effect))
+
+    async def _abort(self, overdue: AbortOverdue) -> None:
+        self._tell(f"The transaction of {overdue.transactional_id} has timed out and is aborted.", None)
+        try:
+            await self._run_needy(
+                overdue.transactional_id,
+                lambda core, now, fresh_id: core.abort_overdue(now, overdue, fresh_id),
+            )
+        except errors.KafkaError as error:  # it is found again at the next look, here or at the next coordinator
+            self._tell(f"The transaction of {overdue.transactional_id} could not be aborted yet.", error)
+
+
+def _bound(
+    event: NeedyEvent, now: Now, fresh_id: int | None
+) -> Callable[[TransactionCore], Decided[ProducerIdAndEpoch | None]]:
+    return lambda core: event(core, now, fresh_id)

@@ -1,0 +1,130 @@
+"""AddPartitionsToTxn, versions 0-5: partitions join a transaction, before the first record is written to them.
+
+     1  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     2  same fields; PRODUCER_FENCED in the place of INVALID_PRODUCER_EPOCH (KIP-588)
+     3  same fields in the flexible encoding (KIP-482)
+     4  from brokers: several transactions, to be added to or only verified (KIP-890)
+     5  same fields; TRANSACTION_ABORTABLE may be answered
+
+Who may: WRITE on the transactional id and on each topic; from version 4 on CLUSTER_ACTION, and the leader that asks has
+looked at the rest.
+
+| what is wrong | error, for each partition |
+|---|---|
+| a partition that does not exist, or may not be written | UNKNOWN_TOPIC_OR_PARTITION, TOPIC_AUTHORIZATION_FAILED |
+| another partition of the request is wrong | OPERATION_NOT_ATTEMPTED |
+| not the producer of that id; an epoch that is not the current one | INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED |
+| the last transaction is still being ended | CONCURRENT_TRANSACTIONS |
+| verified, and not in the transaction | TRANSACTION_ABORTABLE |
+| an empty transactional id | INVALID_REQUEST |
+"""
+
+from odradek.coordinator.transaction.transaction import ProducerIdAndEpoch
+from odradek.handlers.authorization import CLUSTER, CLUSTER_ACTION, CLUSTER_NAME, TOPIC, TRANSACTIONAL_ID, WRITE
+from odradek.handlers.call import Call
+from odradek.handlers.producer_fencing import coordinator_of, fenced_as
+from odradek.handlers.serves import serves
+from odradek.protocol import errors
+from odradek.protocol.messages.k24_add_partitions_to_txn import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTopicResult,
+    AddPartitionsToTxnTransaction,
+)
+
+BROKER_VERSION_MIN = 4
+FENCED_VERSION_MIN = 2
+CLIENT_VERSION_OF_BROKERS = 2  # only transactions of version 2 let the leader add partitions
+
+Codes = dict[tuple[str, int], int]
+
+
+def refuse(request: AddPartitionsToTxnRequest, error: errors.KafkaError, version: int) -> AddPartitionsToTxnResponse:
+    if version >= BROKER_VERSION_MIN:
+        return AddPartitionsToTxnResponse(error_code=error.code)
+    code = fenced_as(error, version, FENCED_VERSION_MIN)
+    codes = dict.fromkeys(_partitions(request.v3_and_below_topics), code)
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_topic_results(codes))
+
+
+@serves(AddPartitionsToTxnRequest, versions="0-5", refuse=refuse)
+async def add_partitions_to_txn(call: Call, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
+    if call.version >= BROKER_VERSION_MIN:
+        call.demand(CLUSTER_ACTION, CLUSTER, CLUSTER_NAME)
+        return AddPartitionsToTxnResponse(
+            results_by_transaction=[await _result(call, transaction) for transaction in request.transactions]
+        )
+    transaction = AddPartitionsToTxnTransaction(
+        transactional_id=request.v3_and_below_transactional_id,
+        producer_id=request.v3_and_below_producer_id,
+        producer_epoch=request.v3_and_below_producer_epoch,
+        topics=request.v3_and_below_topics,
+    )
+    call.demand(WRITE, TRANSACTIONAL_ID, transaction.transactional_id)
+    codes = await _codes(call, transaction, client_version=0)
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_topic_results(codes))
+
+
+async def _result(call: Call, transaction: AddPartitionsToTxnTransaction) -> AddPartitionsToTxnResult:
+    codes = await _codes(call, transaction, client_version=CLIENT_VERSION_OF_BROKERS)
+    return AddPartitionsToTxnResult(transactional_id=transaction.transactional_id, topic_results=_topic_results(codes))
+
+
+async def _codes(call: Call, transaction: AddPartitionsToTxnTransaction, client_version: int) -> Codes:
+    partitions = _partitions(transaction.topics)
+    codes = _unfit(call, partitions)
+    if any(codes.values()):
+        return codes
+    try:
+        missing = await _added(call, transaction, partitions, client_version)
+    except errors.KafkaError as error:
+        return dict.fromkeys(partitions, fenced_as(error, call.version, FENCED_VERSION_MIN))
+    return {each: errors.TransactionAbortable.code if each in missing else 0 for each in partitions}
+
+
+async def _added(
+    call: Call, transaction: AddPartitionsToTxnTransaction, partitions: list[tuple[str, int]], client_version: int
+) -> set[tuple[str, int]]:
+    """Those that are not in the transaction, after this."""
+    transactional_id = transaction.transactional_id
+    if not transactional_id:
+        raise errors.InvalidRequest("A transactional id is not empty.")
+    shard = coordinator_of(call).shards.active(transactional_id)
+    producer = ProducerIdAndEpoch(transaction.producer_id, transaction.producer_epoch)
+    if transaction.verify_only:
+        return await shard.run(lambda core: core.missing_partitions(transactional_id, producer, partitions))
+    now = shard.now()
+    await shard.run(lambda core: core.add_partitions(now, transactional_id, producer, partitions, client_version))
+    return set()
+
+
+def _unfit(call: Call, partitions: list[tuple[str, int]]) -> Codes:
+    """If one partition cannot be added none is; nothing but zeros if all can."""
+    topics = sorted({topic for topic, _ in partitions})
+    is_from_broker = call.version >= BROKER_VERSION_MIN
+    allowed = set(topics) if is_from_broker else call.authorize_all(WRITE, TOPIC, topics)
+    codes: Codes = {}
+    for topic, index in partitions:
+        if topic not in allowed:
+            codes[topic, index] = errors.TopicAuthorizationFailed.code
+        elif call.services.metadata.partition(topic, index) is None:
+            codes[topic, index] = errors.UnknownTopicOrPartition.code
+    rest = errors.OperationNotAttempted.code if codes else 0
+    return {partition: codes.get(partition, rest) for partition in partitions}
+
+
+def _partitions(topics: list[AddPartitionsToTxnTopic]) -> list[tuple[str, int]]:
+    return [(topic.name, index) for topic in topics for index in topic.partitions]
+
+
+def _topic_results(codes: Codes) -> list[AddPartitionsToTxnTopicResult]:
+    by_topic: dict[str, list[AddPartitionsToTxnPartitionResult]] = {}
+    for (topic, index), code in codes.items():
+        result = AddPartitionsToTxnPartitionResult(partition_index=index, partition_error_code=code)
+        by_topic.setdefault(topic, []).append(result)
+    return [
+        AddPartitionsToTxnTopicResult(name=topic, results_by_partition=results) for topic, results in by_topic.items()
+    ]

@@ -1,0 +1,32 @@
+"""What a coordinator's partition holds, as its core sees it: keys with values, and the ends of transactions."""
+
+from typing import NamedTuple
+
+from odradek.protocol.declare import Message
+from odradek.records.layout import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+
+
+class LogRecord(NamedTuple):
+    """A key and its value; no value deletes what the key names.
+
+    With a producer id it is part of that producer's transaction, and counts once an `EndMarker` says so.
+    """
+
+    key: Message
+    value: Message | None
+    producer_id: int = NO_PRODUCER_ID
+    producer_epoch: int = NO_PRODUCER_EPOCH
+
+
+class EndMarker(NamedTuple):
+    """The end of a producer's transaction in this partition: a control record."""
+
+    producer_id: int
+    producer_epoch: int
+    is_commit: bool
+    coordinator_epoch: int = 0
+
+
+# What a decision is made of: the record, and the version in which its value is written.
+Versioned = tuple[LogRecord | EndMarker, int]
+Placed = tuple[LogRecord | EndMarker, int]  # a record and its offset

@@ -1,0 +1,155 @@
+"""A partition of an internal topic as the log of a coordinator: appended as a leader does, read as a whole.
+
+Every decision is one batch. The records of a transaction carry its producer, so that the log itself knows which
+transactions are open in it; a marker is a control batch of its own.
+
+Reading goes chunk by chunk. A job reads the bytes and makes messages of them, off the reactor's thread; the reactor
+only replays them.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from odradek.log.append import COORDINATOR
+from odradek.log.failure import DiskFull, LogDirFailure, NotInCache
+from odradek.log.log import Log
+from odradek.log.manager import LogManager
+from odradek.log.read import LOG_END
+from odradek.protocol import errors
+from odradek.protocol.frames import CoordinatorRecords
+from odradek.records import control
+from odradek.records.compression import NONE
+from odradek.records.layout import NO_PRODUCER_ID
+from odradek.records.record import Record
+from odradek.records.writer import BatchFields, record_batch
+from odradek.replicated.log_record import EndMarker, LogRecord, Placed, Versioned
+from odradek.replicated.record_decoder import decode_job
+
+CHUNK_BYTES_MAX = 256 << 10  # a few thousand records: the job that makes messages of them has the GIL for long enough
+
+
+class LedPartition(Protocol):
+    """What is needed of a replica.Partition."""
+
+    log: Log | None
+    is_leader: bool
+    leader_epoch: int
+
+    @property
+    def name(self) -> str: ...
+    def check_min_in_sync(self) -> None: ...
+    def advance_high_watermark(self) -> bool: ...
+
+
+class PartitionLog:
+    __slots__ = ("_codec", "_compression", "_logs", "partition")
+
+    def __init__(
+        self, partition: LedPartition, logs: LogManager, codec: CoordinatorRecords, *, compression: int = NONE
+    ) -> None:
+        self.partition = partition
+        self._logs = logs
+        self._codec = codec
+        self._compression = compression
+
+    # Appending
+
+    def append(self, epoch: int, records: Sequence[Versioned]) -> int:
+        """One batch; the offset of its last record. NotCoordinator and the like, and nothing was appended."""
+        partition = self.partition
+        log = partition.log
+        if log is None or not partition.is_leader or partition.leader_epoch != epoch:
+            raise errors.NotCoordinator()
+        now_ms = self._logs.now_ms
+        try:
+            partition.check_min_in_sync()
+            info = log.append_as_leader(self._batch(records, now_ms), epoch, now_ms, origin=COORDINATOR)
+        except LogDirFailure as failure:
+            self._logs.handle_dir_failure(failure.path, failure)
+            raise errors.NotCoordinator(failure.message) from failure
+        except errors.KafkaError as error:
+            raise _coordinator_error(error) from error
+        if log.log_end_offset - log.recovery_point >= log.config.flush_messages:
+            self._logs.loop.spawn(self._flush(log))
+        else:
+            partition.advance_high_watermark()
+        return info.last_offset
+
+    def _batch(self, records: Sequence[Versioned], now_ms: int) -> bytearray:
+        first = records[0][0]
+        if isinstance(first, EndMarker):
+            assert len(records) == 1, "a marker is a batch of its own"
+            return bytearray(_marker_batch(first, now_ms))
+        fields = BatchFields()
+        if first.producer_id != NO_PRODUCER_ID:
+            fields = BatchFields(
+                producer_id=first.producer_id,
+                producer_epoch=first.producer_epoch,
+                base_sequence=-1,
+                is_transactional=True,
+            )
+        encoded = (self._encoded(at, record, version, now_ms) for at, (record, version) in enumerate(records))
+        return bytearray(record_batch(encoded, fields, codec=self._compression))
+
+    def _encoded(self, at: int, record: LogRecord | EndMarker, version: int, now_ms: int) -> Record:
+        assert isinstance(record, LogRecord), "a marker is a batch of its own"
+        value = None if record.value is None else self._codec.encode_value(record.value, version)
+        return Record(at, self._codec.encode_key(record.key), value, now_ms)
+
+    async def _flush(self, log: Log) -> None:
+        """flush.messages: what is not on disk yet is not committed."""
+        try:
+            await self._logs.flush(log)
+        except errors.KafkaStorageError:
+            return  # the dir has been taken offline, or the disk is full: the answers wait for a later flush
+        if self.partition.log is log:
+            self.partition.advance_high_watermark()
+
+    # Reading
+
+    async def read(self, offset: int, end_offset: int) -> tuple[list[Placed], int] | None:
+        """Records from an offset on, and the offset behind them; None at the end. The log may have changed since."""
+        log = self.partition.log
+        if log is None:
+            raise errors.NotCoordinator()
+        offset = max(offset, log.log_start_offset)
+        if offset >= min(end_offset, log.log_end_offset):
+            return None
+        try:
+            fetched = log.read(offset, CHUNK_BYTES_MAX, isolation=LOG_END)
+        except NotInCache as cold:
+            await self._logs.read_ahead(log, cold)
+            return [], offset
+        except LogDirFailure as failure:
+            self._logs.handle_dir_failure(failure.path, failure)
+            raise
+        if fetched.records is None:
+            return None
+        records = fetched.records
+        try:
+            job = decode_job(records.disk_file, records.position, records.size, self._codec, offset)
+            placed, next_offset = await self._logs.loop.submit(job)
+        finally:
+            records.release()
+        return placed, next_offset
+
+
+def _coordinator_error(error: errors.KafkaError) -> errors.KafkaError:
+    """What the log refuses, in the words that the clients of a coordinator understand."""
+    if isinstance(error, errors.NotEnoughReplicas | errors.UnknownTopicOrPartition | errors.RequestTimedOut | DiskFull):
+        return errors.CoordinatorNotAvailable(error.message)
+    if isinstance(error, errors.NotLeaderOrFollower | errors.KafkaStorageError):
+        return errors.NotCoordinator(error.message)
+    if isinstance(error, errors.MessageTooLarge | errors.RecordListTooLarge):
+        return errors.UnknownServerError(error.message)
+    return error
+
+
+def _marker_batch(marker: EndMarker, now_ms: int) -> bytes:
+    return control.end_transaction_marker(
+        marker.is_commit,
+        marker.coordinator_epoch,
+        now_ms,
+        producer_id=marker.producer_id,
+        producer_epoch=marker.producer_epoch,
+    )

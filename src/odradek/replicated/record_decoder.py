@@ -1,0 +1,89 @@
+"""From the bytes of an internal topic's segment to the records of a coordinator. Runs in a job.
+
+A partition to be loaded may hold a million records of two or three kinds: the plans that decode a kind are looked up
+once per chunk, by the two bytes that every key and value begins with.
+"""
+
+from typing import Any
+
+from odradek.protocol.declare import executor
+from odradek.protocol.frames import CoordinatorRecords
+from odradek.reactor.ports import DiskFile, Job
+from odradek.records import control
+from odradek.records.columns import ControlRecord, scan
+from odradek.records.layout import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TRANSACTIONAL_MASK
+from odradek.replicated.log_record import EndMarker, LogRecord, Placed
+
+_PREFIX_BYTES = 2
+_UNKNOWN = object()  # the plan of a type that nobody here knows
+
+
+def decode_job(file: DiskFile, position: int, size: int, codec: CoordinatorRecords, from_offset: int) -> Job:
+    """([(record, offset)], next offset) of the whole batches in a range of a file."""
+    data = file.pread(size, position)
+    yield len(data)
+    columns = scan(data, from_offset=from_offset)
+    decoder = _Decoder(codec)
+    placed: list[Placed] = []
+    keys, values, offsets = columns.keys().to_list(), columns.values().to_list(), columns.offsets()
+    facts = columns.batches()
+    ends = [fact.first_row for fact in facts[1:]] + [len(keys)]
+    for fact, end in zip(facts, ends, strict=True):
+        producer = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
+        if fact.attributes & TRANSACTIONAL_MASK:
+            producer = (fact.producer_id, fact.producer_epoch)
+        for row in range(fact.first_row, end):
+            record = decoder.decode(keys[row], values[row], producer)
+            if record is not None:
+                placed.append((record, offsets[row]))
+    if columns.control_records:
+        placed += [(marker, each.offset) for each in columns.control_records if (marker := _marker(each)) is not None]
+        placed.sort(key=lambda each: each[1])
+    next_offset = columns.next_offset
+    return placed, from_offset + 1 if next_offset is None else next_offset
+
+
+class _Decoder:
+    __slots__ = ("_codec", "_key_plans", "_value_plans")
+
+    def __init__(self, codec: CoordinatorRecords) -> None:
+        self._codec = codec
+        self._key_plans: dict[bytes, Any] = {}
+        self._value_plans: dict[bytes, Any] = {}
+
+    def decode(self, key: bytes | None, value: bytes | None, producer: tuple[int, int]) -> LogRecord | None:
+        """None for a record of a type that is not known here: a newer release may have written it."""
+        if key is None:
+            return None
+        plan = self._key_plans.get(key[:_PREFIX_BYTES]) or self._key_plan(key)
+        if plan is _UNKNOWN:
+            return None
+        decoded: Any = executor.decode(plan, key, _PREFIX_BYTES)[0]
+        if value is None:
+            return LogRecord(decoded, None, *producer)
+        kind = key[:_PREFIX_BYTES] + value[:_PREFIX_BYTES]
+        plan = self._value_plans.get(kind) or self._value_plan(kind, decoded, value)
+        known: Any = executor.decode(plan, value, _PREFIX_BYTES)[0]
+        return LogRecord(decoded, known, *producer)
+
+    def _key_plan(self, key: bytes) -> Any:
+        message = self._codec.decode_key(key)
+        plan = _UNKNOWN if message is None else message.plan(0)
+        self._key_plans[key[:_PREFIX_BYTES]] = plan
+        return plan
+
+    def _value_plan(self, kind: bytes, key: Any, value: bytes) -> Any:
+        message = self._codec.decode_value(key, value)  # PeerProtocolError for a version that nobody declares
+        plan = self._value_plans[kind] = message.plan(int.from_bytes(value[:_PREFIX_BYTES], "big"))
+        return plan
+
+
+def _marker(record: ControlRecord) -> EndMarker | None:
+    if record.type not in (control.ABORT, control.COMMIT):
+        return None
+    return EndMarker(
+        record.producer_id,
+        record.producer_epoch,
+        record.type == control.COMMIT,
+        control.coordinator_epoch(record.value),
+    )

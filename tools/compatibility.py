@@ -1,0 +1,69 @@
+"""docs/compatibility.md: which client was seen to do what, from the table that `tests/interop` holds them to."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "interop"))
+
+from scenarios import CLIENTS, GROUPS, RELEASES, SCENARIOS, Scenario, why_not
+
+INTRO = """\
+# Which clients work, and with what
+
+Made by `make pages` from `tests/interop/scenarios.py`; do not edit it. `make interop` runs every cell that says *yes*
+with the real, unmodified client against a broker that was started with `odradek start`, once per release profile (4.3,
+the default, and 3.3), and fails if one does not hold. A number of a release stands where it holds with that one alone;
+an empty cell was not asked of that client, and the reasons are below.
+
+Consuming is with assigned partitions; [gaps.md](gaps.md) tells what is not served yet.
+kafkajs and @platformatic/kafka consume in groups only, so that their rows stand for the Fetch requests that their
+consumers are made of.
+
+The versions that are tested: the Java clients as named, confluent-kafka, kafka-python, aiokafka, kafkajs and
+@platformatic/kafka as pinned in `tests/interop/clients.py`, kcat as Debian has it.
+"""
+
+WORTH_KNOWING = """
+## Worth knowing
+
+- **A topic is there before its log is.** As with Apache Kafka, CreateTopics is answered when the controller has
+  decided; for a few milliseconds more a leader may answer NOT_LEADER_OR_FOLLOWER. Clients try again by themselves. With
+  acks=0 nobody is told, so that the first records to a new topic may be lost; with several requests in flight and no
+  idempotence they may change places.
+- **lz4 wants independent blocks**, as in Apache Kafka: what an encoder writes whose blocks lean on each other (`lz4js`,
+  say) is refused.
+- **A wrong password** is answered after `connection.failed.authentication.delay.ms` and then the connection is closed.
+  kafka-python loses the answer together with the connection, with Apache Kafka as well, and reports a timeout.
+- **Closing a Java 4 consumer** waits for the fetch that it has sent ahead, up to `fetch.max.wait.ms`.
+"""
+
+
+def render() -> str:
+    parts = [INTRO]
+    for title, scenarios in GROUPS.items():
+        parts.append(f"\n## {title}\n\n{_table(scenarios)}")
+    return "".join([*parts, WORTH_KNOWING, "\n## Why a cell is empty\n\n", _reasons()])
+
+
+def _table(scenarios: list[Scenario]) -> str:
+    lines = ["| | " + " | ".join(CLIENTS) + " |", "|---|" + ":-:|" * len(CLIENTS)]
+    for scenario in scenarios:
+        cells = [_cell(client, scenario.name) for client in CLIENTS]
+        lines.append(f"| {scenario.what} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(client: str, scenario: str) -> str:
+    releases = [release for release in RELEASES if why_not(client, release, scenario) is None]
+    return "yes" if len(releases) == len(RELEASES) else ", ".join(releases)
+
+
+def _reasons() -> str:
+    reasons: dict[str, dict[str, None]] = {}
+    for client in CLIENTS:
+        for release in RELEASES:
+            for scenario in SCENARIOS:
+                reason = why_not(client, release, scenario.name)
+                if reason is not None:
+                    reasons.setdefault(f"{client}: {reason}", {})[scenario.name] = None
+    return "".join(f"- {reason} ({', '.join(names)})\n" for reason, names in reasons.items())
