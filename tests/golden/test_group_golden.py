@@ -54,7 +54,9 @@ class Player:
             text = text.replace(recorded_id, own)
         kind = registry.request(apis.by_name(request["api"]).key)
         version = request["version"]
-        return (client or self.client).send(from_json(kind, only_carried(kind, json.loads(text), version), version), version)
+        return (client or self.client).send(
+            from_json(kind, only_carried(kind, json.loads(text), version), version), version
+        )
 
     def play(self, request, expected=None, client=None):
         waiting = self.send(request, client)

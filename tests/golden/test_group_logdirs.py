@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from test_logdirs_served import serving
 
 from logdirs import unpack
 from odradek.protocol.errors import CoordinatorLoadInProgress
@@ -10,7 +11,6 @@ from odradek.protocol.messages.consumer_protocol import ConsumerProtocolAssignme
 from odradek.protocol.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from odradek.protocol.messages.k15_describe_groups import DescribeGroupsRequest
 from odradek.protocol.messages.k16_list_groups import ListGroupsRequest
-from test_logdirs_served import serving
 
 # What the clients that made the dirs had committed last: offset and metadata by topic and partition.
 OFFSETS = {

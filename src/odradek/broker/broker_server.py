@@ -23,8 +23,10 @@ from odradek.log.log import Log
 from odradek.log.log_dir import LogDirRefused
 from odradek.log.manager import LogManager
 from odradek.metadata.configs import TOPIC
+from odradek.metadata.image import MetadataImage
 from odradek.network.socket_server import SocketServer
 from odradek.protocol import errors, releases
+from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 from odradek.replica.config import ReplicaConfig
 from odradek.replica.manager import ReplicaManager
@@ -111,24 +113,16 @@ class BrokerServer:
     async def start(self) -> None:
         self._log.info("Transition from SHUTDOWN to STARTING")
         self._log.info("Starting broker")
-        self._shared.loader.add_publisher(_Applied(self.lifecycle))
+        applied = _Applied(self._shared.loop, self.lifecycle, self._shared.node_id)
+        self._shared.loader.add_publisher(applied)
         self.lifecycle.start()
         await self.lifecycle.initial_catch_up
         await self._load_logs()
         await self._follow_metadata()
         await self.lifecycle.set_ready_to_unfence()
-        await self._be_leader_again()
+        await applied.unfenced()  # our partitions get their leader with that record; before, nobody could write
         self.socket_server.enable()
         self._log.info("Transition from STARTING to STARTED")
-
-    async def _be_leader_again(self) -> None:
-        """The partitions get their leader with the record that unfences us: who asks before that is applied is told
-        NOT_LEADER_OR_FOLLOWER, and with many partitions it takes a while.
-        """
-        unfenced = _Unfenced(self._shared.node_id, self._shared.loop.pending())
-        self._shared.loader.add_publisher(unfenced)
-        await unfenced.pending
-        self._shared.loader.remove_publisher(unfenced)
 
     async def _load_logs(self) -> None:
         shared = self._shared
@@ -221,27 +215,27 @@ class BrokerServer:
 
 
 class _Applied:
-    """Tells the lifecycle whenever the broker knows more of the metadata log."""
+    """Tells the lifecycle whenever the broker knows more of the metadata log, and who waits that it is unfenced."""
 
-    __slots__ = ("_lifecycle",)
+    __slots__ = ("_is_fenced", "_lifecycle", "_loop", "_node_id", "_waiting")
 
-    def __init__(self, lifecycle: BrokerLifecycle) -> None:
+    def __init__(self, loop: Loop, lifecycle: BrokerLifecycle, node_id: int) -> None:
+        self._loop = loop
         self._lifecycle = lifecycle
-
-    def publish(self, delta: object, image: object) -> None:
-        self._lifecycle.metadata_applied()
-
-
-class _Unfenced:
-    """Waits for the image in which this broker is not fenced. It comes behind whoever applies the image."""
-
-    __slots__ = ("_node_id", "pending")
-
-    def __init__(self, node_id: int, pending: Pending[None]) -> None:
         self._node_id = node_id
-        self.pending = pending
+        self._is_fenced = True
+        self._waiting: Pending[None] | None = None
 
-    def publish(self, delta: "MetadataDelta", image: "MetadataImage") -> None:
+    def unfenced(self) -> Pending[None]:
+        """Whoever waits goes on behind the publishers of the same image."""
+        pending = self._waiting = self._loop.pending()
+        if not self._is_fenced:
+            pending.resolve(None)
+        return pending
+
+    def publish(self, delta: object, image: MetadataImage) -> None:
         broker = image.cluster.brokers.get(self._node_id)
-        if broker is not None and not broker.fenced:
-            self.pending.resolve(None)
+        self._is_fenced = broker is None or broker.fenced
+        if self._waiting is not None and not self._is_fenced:
+            self._waiting.resolve(None)
+        self._lifecycle.metadata_applied()

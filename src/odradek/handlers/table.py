@@ -75,6 +75,8 @@ _SERVED: dict[int, str] = {
     65: "b",  # DescribeTransactions
     66: "b",  # ListTransactions
     67: "c",  # AllocateProducerIds
+    68: "b",  # ConsumerGroupHeartbeat
+    69: "b",  # ConsumerGroupDescribe
     70: "c",  # ControllerRegistration
     71: "b",  # GetTelemetrySubscriptions
     72: "b",  # PushTelemetry

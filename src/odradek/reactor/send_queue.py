@@ -12,7 +12,7 @@ from odradek.reactor.transport import Transport
 Part = Buffer | FileRange
 
 GATHER_PARTS_MAX = 512  # buffers in one system call
-SEND_BYTES_MAX = 1024 * 1024  # of one connection in one turn
+SEND_BYTES_MAX = 1024 * 1024 + 4096  # of one connection in one turn: a fetch of 1 MB with what is around it
 
 
 class FileEndedEarly(Exception):  # noqa: N818 - it tells what happened

@@ -22,7 +22,7 @@ def test_what_a_4_3_tells():
     assert apis[1] == (4, 18)
     assert apis[3] == (0, 13)
     assert apis[22] == (0, 5)
-    assert not apis.keys() & {8, 11, 52, 62, 71, 72}  # groups come later, the others are not for clients
+    assert not apis.keys() & {52, 62, 71, 72}  # not for clients
     assert list(apis) == sorted(apis)
     supported = {feature.name: (feature.min_version, feature.max_version) for feature in response.supported_features}
     assert supported["metadata.version"] == (7, 30)

@@ -79,6 +79,17 @@ def test_the_largest_timestamp_of_an_empty_log(plane):
     assert found(list_offset(plane, -3, topic="empty")) == (0, -1, -1)
 
 
+def test_version_0_answers_a_partition_as_often_as_it_is_named():
+    plane = SimPlane(release="3.3")
+    plane.create_topic("t")
+    plane.produce("a")
+    asked = [ListOffsetsPartition(partition_index=0, timestamp=at, max_num_offsets=1) for at in (-1, -2)]
+    request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name="t", partitions=asked)])
+    answers = plane.ask(request, 0).topics[0].partitions
+    assert [(answer.error_code, answer.old_style_offsets) for answer in answers] == [(0, [1]), (0, [0])]
+    assert [answer.error_code for answer in plane.ask(request, 1).topics[0].partitions] == [42, 42]
+
+
 def test_version_0_lists_segments():
     plane = SimPlane(release="3.3")
     plane.create_topic("t")

@@ -242,11 +242,8 @@ def test_an_idempotent_producer_gets_an_id_of_its_own(version):
 @pytest.mark.parametrize(
     ("fields", "code"),
     [
-        ({"transactional_id": ""}, 42),
         ({"producer_id": 5}, 42),
         ({"producer_epoch": 5}, 42),
-        ({"transactional_id": "tx", "transaction_timeout_ms": 0}, 50),
-        ({"transactional_id": "tx", "transaction_timeout_ms": 900_001}, 50),
         ({"transactional_id": "tx"}, 15),
     ],
 )

@@ -9,7 +9,7 @@ from odradek.protocol.errors import PeerProtocolError
 from odradek.protocol.messages.k00_produce import PartitionProduceData, TopicProduceData
 from odradek.reactor.pending import Pending
 from odradek.records import compression
-from odradek.records.layout import ATTRIBUTES_OFFSET
+from odradek.records.layout import ATTRIBUTES_OFFSET, MAGIC_OFFSET
 from odradek.records.legacy import message_set
 from odradek.records.record import Record
 from odradek.records.writer import BatchFields, record_batch
@@ -67,6 +67,22 @@ def test_acks_0_closes_the_connection_over_an_error(plane):
 def test_other_acks_are_refused(plane, acks):
     answer = plane.produce("a", acks=acks)
     assert (answer.error_code, answer.base_offset, answer.log_start_offset) == (errors.InvalidRequiredAcks.code, -1, -1)
+    assert not values(plane)
+
+
+def test_a_topic_that_is_not_there_and_records_that_are_wrong_come_before_other_acks(plane):
+    assert plane.produce("a", topic="nope", acks=2).error_code == errors.UnknownTopicOrPartition.code
+    assert plane.produce(records=b"", acks=2).error_code == errors.InvalidRecord.code
+
+
+def test_a_batch_that_nobody_can_read_fails_the_request_before_any_part_of_it_is_appended(plane):
+    unreadable = batch(b"b")
+    unreadable[MAGIC_OFFSET] = 3
+    request = plane.produce_request(batch(b"a"))
+    request.topic_data[0].partition_data.append(PartitionProduceData(index=1, records=unreadable))
+    response = plane.ask(request, 9)
+    answers = response.responses[0].partition_responses
+    assert [answer.error_code for answer in answers] == [errors.CorruptMessage.code] * 2
     assert not values(plane)
 
 
@@ -132,11 +148,16 @@ def test_a_repeated_batch_gets_its_old_offset(plane):
 
 
 def test_transactional_records_without_a_coordinator(plane, old_plane):
-    request = {"producer": 7, "transactional": True}
-    refused = plane.produce("a", **request)
+    def produced(each, transactional_id):
+        request = each.produce_request(batch(b"a", producer=7, transactional=True), transactional_id=transactional_id)
+        return each.ask(request, 9).responses[0].partition_responses[0]
+
+    refused = produced(plane, "tx")
     assert (refused.error_code, refused.log_start_offset) == (errors.InvalidTxnState.code, -1)
     assert refused.error_message == "Partition was not added to the transaction"
-    assert old_plane.produce("a", **request).error_code == 0
+    assert produced(old_plane, "tx").error_code == 0
+    for each in (plane, old_plane):
+        assert produced(each, None).error_code == errors.TransactionalIdAuthorizationFailed.code
 
 
 def test_min_insync_replicas(plane, old_plane):
@@ -327,3 +348,17 @@ def test_an_error_for_all_has_every_partition():
     response = k00_produce.refuse(request, errors.UnknownServerError(), 9)
     answer = response.responses[0].partition_responses[0]
     assert (answer.index, answer.error_code, answer.base_offset) == (3, -1, -1)
+
+
+@pytest.mark.parametrize(("size", "is_parked"), [(500_000, False), (2_000_000, True)])
+def test_a_short_batch_that_holds_much_is_unpacked_in_a_job(size, is_parked):
+    plane = SimPlane()
+    plane.create_topic("t")
+    bomb = bytearray(record_batch([Record(0, None, bytes(size), NOW)], BatchFields(), codec=compression.GZIP))
+    assert len(bomb) < 4000
+    request = plane.produce_request(bomb)
+    answer = plane.on_reactor(lambda: plane.send(request, 9))
+    assert isinstance(answer, Pending) == is_parked
+    parts = plane.wait(answer) if is_parked else answer
+    assert plane.decode(parts, request, 9).responses[0].partition_responses[0].error_code == 0
+    assert plane.log().log_end_offset == 1

@@ -114,7 +114,9 @@ def test_topics_by_id():
 
 
 def test_neither_name_nor_id_fails_the_whole_request():
-    response = Handlers(broker()).ask(named(None), 12)
+    handlers = Handlers(broker())
+    assert handlers.ask(named(None), 13).error_code == -1
+    response = handlers.ask(named(None), 12)
     assert [(topic.error_code, topic.name) for topic in response.topics] == [(-1, "")]
     assert (response.brokers, response.cluster_id, response.controller_id) == ([], None, -1)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from odradek.config.parsed import Config
+from odradek.coordinator.core import Decided
 from odradek.coordinator.group.commits import Commit, CommitFrom
 from odradek.coordinator.group.config import GroupConfig
 from odradek.coordinator.group.consumer.config import ConsumerConfig
@@ -66,13 +67,14 @@ def member_id(stream: Stream) -> str:
 
 
 class GroupCoordinator:
-    __slots__ = ("shards", "topics")
+    __slots__ = ("serves_consumer_protocol", "shards", "topics")
 
     def __init__(self, replicas: ReplicaManager, config: Config, release: Release, *, tell: Tell = quiet) -> None:
         groups = GroupConfig.from_config(config)
         stream = replicas.loop.ports.rng.stream("group coordinator")
         new_uuid = uuid_maker(stream)
         consumer_config = ConsumerConfig(config)
+        self.serves_consumer_protocol = consumer_config.is_served
         self.topics = GroupTopics()
         self.shards: Shards[GroupCore] = Shards(
             replicas,
@@ -190,9 +192,12 @@ class GroupCoordinator:
         member_epoch: int = -1,
     ) -> "Pending[list[FetchedTopic]]":
         """A member of a consumer group says which one it is; the others need not."""
-        shard = self.shards.active(group_id)
-        shard.core.consumers.check_fetch(group_id, member_id, member_epoch)
-        return shard.run(lambda core: core.fetch_offsets(group_id, wanted, require_stable=require_stable))
+
+        def fetch(core: GroupCore) -> "Decided[list[FetchedTopic]]":
+            core.consumers.check_fetch(group_id, member_id, member_epoch)
+            return core.fetch_offsets(group_id, wanted, require_stable=require_stable)
+
+        return self.shards.active(group_id).run(fetch)
 
     def delete_offsets(self, group_id: str, places: Sequence[tuple[str, int]]) -> Pending[list[int] | int]:
         _check_group_id(group_id)

@@ -80,7 +80,7 @@ class GroupCore(ShardCore):
         self.offsets = OffsetStore()
         self.deadlines: Deadlines[What] = Deadlines()
         self.consumers = ConsumerGroups(
-            self, consumer_config or ConsumerConfig(), topics or GroupTopics(), new_member_id or new_uuid
+            self, consumer_config or ConsumerConfig({}), topics or GroupTopics(), new_member_id or new_uuid
         )
         self.to_check: list[str] = []  # groups whose offsets a check of the retention has yet to look at
         self._ready: deque[str] = deque()  # groups whose rebalance may have become complete

@@ -101,7 +101,6 @@ def list_groups(core: "GroupCore", wanted: GroupFilter) -> Decided[list[ListedGr
     if wanted.types and CLASSIC not in (name.lower() for name in wanted.types):
         return Decided(response=listed)
     states = set(wanted.states) if core.is_3_3 else {state.lower() for state in wanted.states}
-    listed = []
     for group in core.groups.values():
         state = group.state if core.is_3_3 else group.state.lower()
         if not states or state in states:

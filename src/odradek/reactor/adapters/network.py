@@ -14,7 +14,7 @@ IOV_MAX = 1024  # the most buffers that one system call takes
 
 # Of a peer that does not read, so much waits in the kernel, not the megabytes that fit in a send buffer: who floods us
 # with requests and reads nothing is stopped after a few hundred answers.
-NOT_SENT_BYTES_MAX = 128 * 1024
+NOT_SENT_BYTES_MAX = 256 * 1024
 _ODD = 8  # readable and writable are bits below it
 _FAILED = select.EPOLLERR | select.EPOLLHUP
 _TO_EPOLL = {READABLE: select.EPOLLIN, WRITABLE: select.EPOLLOUT, READABLE | WRITABLE: select.EPOLLIN | select.EPOLLOUT}

@@ -28,7 +28,7 @@ def describe(groups: "ConsumerGroups", group_id: str) -> Decided[DescribedGroup]
         group_state=group.state,
         group_epoch=group.epoch,
         assignment_epoch=group.target_epoch,
-        assignor_name=group.server_assignor(groups.config.assignors[0]),
+        assignor_name=group.server_assignor(groups.config.assignors),
         members=[_member(groups, group, member) for member in group.members.values()],
     )
     return Decided(response=described)

@@ -1,4 +1,4 @@
-"""The consumer protocol embedded in the classic one: what members of classic groups of consumers tell the coordinator."""
+"""The consumer protocol embedded in the classic one: what classic members tell about themselves."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING

@@ -23,6 +23,7 @@ they are appended. Compaction may leave a member's records without the group's b
 every record makes what it needs.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from odradek.coordinator.group.consumer.member import (
@@ -119,13 +120,13 @@ class ConsumerGroup:
     def regexes_in_use(self) -> set[str]:
         return {member.regex for member in self.members.values() if member.regex}
 
-    def server_assignor(self, default: str) -> str:
-        """The one that most members ask for; of two the first in the alphabet."""
+    def server_assignor(self, on_offer: Sequence[str]) -> str:
+        """The one that most members ask for; of two that which is offered first, and so if nobody asks."""
         votes: dict[str, int] = {}
         for member in self.members.values():
             if member.server_assignor is not None:
                 votes[member.server_assignor] = votes.get(member.server_assignor, 0) + 1
-        return min(votes, key=lambda name: (-votes[name], name), default=default)
+        return max(on_offer, key=lambda name: votes.get(name, 0))
 
     def has_only_classic_members(self) -> bool:
         return bool(self.members) and all(member.is_classic for member in self.members.values())

@@ -1,7 +1,7 @@
 """The consumer groups of one shard, beside its classic ones: a part of `GroupCore`, which asks it first.
 
-A group id names either a classic or a consumer group. `groups` is what the log holds; sessions and other times, look-ups
-of expressions and what groups have seen of the topics are in memory only, and begin anew with a loaded coordinator.
+A group id names either a classic or a consumer group. `groups` is what the log holds; sessions and other times,
+look-ups of expressions and what groups have seen of the topics are in memory only, and begin anew when it is loaded.
 """
 
 from collections import deque
@@ -93,7 +93,7 @@ class ConsumerGroups:
     # The log
 
     def replay(self, key: Message, value: Message | None) -> None:
-        group_id: str = key.group_id  # type: ignore[attr-defined]  # all of them have one
+        group_id: str = key.group_id
         if value is None and key.api_key == GROUP_RECORD:
             self.groups.pop(group_id, None)
             self._seen_topics.pop(group_id, None)

@@ -54,7 +54,7 @@ def _assigned(groups: "ConsumerGroups", plan: "Plan") -> dict[str, dict[bytes, f
         has = group.target.get(member.member_id, NO_TARGET)
         subscribers.append(Subscriber(member.member_id, member.instance_id, ids[subscription], has))
     counts = topics.counts(sorted(group.subscribed_topics()))
-    return assignor(group.server_assignor(groups.config.assignors[0]))(subscribers, counts)
+    return assignor(group.server_assignor(groups.config.assignors))(subscribers, counts)
 
 
 def target_of(groups: "ConsumerGroups", plan: "Plan", member: ConsumerMember) -> Target:
