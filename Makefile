@@ -49,7 +49,7 @@ property: setup ## property tests
 sim: setup ## whole programs in simulation: one thread, simulated time, faults from a seed
 	$(PY) tools/stages.py sim
 
-interop: setup ## other clients' codecs read what we write, and the other way round
+interop: setup ## real clients and Kafka's own tools against our broker, our files and our records
 	$(PY) tools/stages.py interop
 
 system: setup ## installs from a clean checkout, with and without a compiler
@@ -65,7 +65,7 @@ long: setup ## what is too long for CI: many more examples, an hour of fuzzing
 	$(PY) tools/stages.py --long
 
 clean: ## remove what the other targets made
-	rm -rf .venv .venv-3.* build dist fuzz-corpus src/*.egg-info src/odradek/native_build.txt
+	rm -rf .venv .venv-3.* build dist fuzz-corpus fuzz-requests src/*.egg-info src/odradek/native_build.txt
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests bench tools -name __pycache__ -prune -exec rm -rf {} +
 	find src -name '*.so' -delete -o -name '_*.c' -delete

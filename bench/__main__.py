@@ -12,6 +12,8 @@ PARTS = {
     "log_manager": "many partitions",
     "recovery": "recovery after a crash",
     "cleaner": "compaction",
+    "hostile": "hostile peers and many partitions",
+    "broker": "the broker beside Apache Kafka",
 }
 
 

@@ -36,9 +36,9 @@ _LENGTH_AND_CORRELATION = Layout(">ii")
 _LENGTH_CORRELATION_AND_NO_TAGS = Layout(">iib")
 _API_VERSIONS = 18
 
-# What takes long grows with the number of things that a request names, not with the records that it carries. 60,000
-# partitions fit in this, six times what a broker should have; the turn of the reactor that decodes them stays short.
-REQUEST_BYTES_MAX = 2 * 1024 * 1024
+# What takes long grows with the number of things that a request names, not with the records that it carries. A quarter
+# of a million partitions fit in this, far more than a broker should have (docs/decisions/0010).
+REQUEST_BYTES_MAX = 8 * 1024 * 1024
 _FRAME_BYTES_MAX = 2**31 - 1  # the listener has a limit of its own
 _CARRIERS = frozenset((0, 11, 14, 58, 72))  # of records, subscriptions, assignments, other requests, metrics
 

@@ -10,6 +10,8 @@ epoch for each transaction, begins each with sequence 0: nothing else can be the
 
 from odradek.protocol import errors
 
+GUARDS_MAX = 10_000  # of a partition: producers that are told to come again need not do so
+
 
 class VerificationGuard:
     __slots__ = ("epoch", "lowest_sequence")
@@ -35,6 +37,8 @@ class Verifications:
             sequence = min(sequence, 0)
         guard = self._guards.get(producer_id)
         if guard is None or guard.epoch < epoch:
+            if len(self._guards) >= GUARDS_MAX:
+                del self._guards[next(iter(self._guards))]  # the oldest: whoever still waits for it is asked again
             guard = self._guards[producer_id] = VerificationGuard(epoch, sequence)
         elif guard.epoch > epoch:
             return VerificationGuard(epoch, sequence)  # that of a zombie counts for nothing

@@ -2,7 +2,9 @@
 
 import pytest
 
-from odradek.log.batch_search import find_batch
+from log_kit import Partition
+from odradek.log.batch_search import batch_holding, find_batch
+from odradek.log.segment import Segment
 from odradek.log.sparse_index import CorruptIndex
 from odradek.records.build import BatchBuilder
 from odradek.records.layout import BASE_OFFSET
@@ -41,3 +43,64 @@ def test_an_entry_that_leads_into_a_batch_is_found_out(position: int) -> None:
 def test_an_entry_whose_batch_ends_past_it_is_found_out() -> None:
     with pytest.raises(CorruptIndex):
         find_batch(read, 2 * SIZE, len(SEGMENT), 17, entry_offset=13)
+
+
+@pytest.mark.parametrize("offset", [14, 15])
+def test_a_batch_that_holds_the_offset_is_told_by_its_head(offset: int) -> None:
+    assert batch_holding(read, 2 * SIZE, len(SEGMENT), offset) == (2 * SIZE, SIZE, 15)
+
+
+@pytest.mark.parametrize(
+    ("position", "end", "offset"),
+    [
+        (2 * SIZE, len(SEGMENT), 13),  # before it
+        (2 * SIZE, len(SEGMENT), 16),  # behind it
+        (2 * SIZE + 1, len(SEGMENT), 14),  # no batch begins there
+        (2 * SIZE, 3 * SIZE - 1, 14),  # it ends beyond what may be read
+        (len(SEGMENT) - 5, len(SEGMENT), 17),  # too little is left for a head
+        (len(SEGMENT), len(SEGMENT) + 100, 17),  # the file is shorter than it should be
+    ],
+)
+def test_what_does_not_hold_the_offset_for_sure_proves_nothing(position: int, end: int, offset: int) -> None:
+    assert batch_holding(read, position, end, offset) is None
+
+
+class CountingReads:
+    """The file of a segment; tells how many bytes a search has read."""
+
+    def __init__(self, segment: Segment, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.bytes = 0
+        assert segment.file is not None
+        file = segment.file.disk_file
+        pread = file.pread_nowait
+
+        def counted(size: int, position: int) -> bytes | bytearray | None:
+            self.bytes += size
+            return pread(size, position)
+
+        monkeypatch.setattr(type(file), "pread_nowait", lambda _, size, position: counted(size, position))
+
+
+def test_large_batches_are_found_where_a_reader_goes_on_by_their_heads_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    partition = Partition()
+    for _ in range(6):
+        partition.append(bytes(5000), bytes(5000), bytes(5000))
+    segment = partition.log.active
+    size = segment.size // 6
+    reads = CountingReads(segment, monkeypatch)
+    for offset in range(3, 18, 3):
+        assert segment.locate(offset) == (offset // 3 * size, size, offset + 2)
+    assert 0 < reads.bytes < 5 * 100
+    for offset in range(18):
+        assert segment.locate(offset) == (offset // 3 * size, size, offset // 3 * 3 + 2)
+
+
+def test_an_index_that_leads_astray_behind_the_offset_does_no_harm() -> None:
+    partition = Partition()
+    for _ in range(4):
+        partition.append(bytes(5000), bytes(5000), bytes(5000))
+    segment = partition.log.active
+    index = segment.offset_index()
+    index.positions[1] += 7
+    size = segment.size // 4
+    assert segment.locate(6) == (2 * size, size, 8)

@@ -25,6 +25,13 @@ def test_offset_index_gives_the_entry_at_or_below(offsets, offset, entry):
     assert offsets.lookup(offset) == entry
 
 
+@pytest.mark.parametrize(
+    ("offset", "next_position"), [(100, 500), (109, 500), (110, 1000), (125, 1500), (130, -1), (9999, -1)]
+)
+def test_offset_index_tells_where_the_next_entry_leads(offsets, offset, next_position):
+    assert offsets.around(offset) == (*offsets.lookup(offset), next_position)
+
+
 def test_offset_index_gives_the_first_entry_at_or_past_a_position(offsets):
     assert [offsets.upper_bound(position) for position in (0, 500, 501, 1500, 1501)] == [110, 110, 120, 130, None]
 

@@ -4,7 +4,7 @@ import pytest
 
 from odradek.reactor.file_range import File
 from odradek.reactor.frames import SPARE_BYTES_MAX, FrameMemory, PartialFrame
-from odradek.reactor.send_queue import FileEndedEarly, SendQueue
+from odradek.reactor.send_queue import SEND_BYTES_MAX, FileEndedEarly, SendQueue
 
 MB = 1024 * 1024
 
@@ -143,6 +143,16 @@ def test_a_file_that_ends_early_is_no_wait():
 def test_one_flush_is_bounded():
     queue = SendQueue()
     queue.add([bytes(MB) for _ in range(10)])
-    taker = Taker([MB] * 20)
-    assert queue.flush(taker) == MB
-    assert queue.size_bytes == 9 * MB
+    step = 64 * 1024
+    sent = queue.flush(Taker([step] * 200))
+    assert SEND_BYTES_MAX <= sent < SEND_BYTES_MAX + step
+    assert queue.size_bytes == 10 * MB - sent
+
+
+def test_a_megabyte_of_a_file_and_what_is_around_it_go_out_in_one_flush():
+    queue = SendQueue()
+    file = File(FileInMemory(bytes(MB)))
+    queue.add([bytes(70), file.range(0, MB), bytes(3)])
+    file.release()
+    assert queue.flush(Taker([MB] * 5)) == MB + 73
+    assert not queue

@@ -34,7 +34,7 @@ class ScriptedPoller:
     def unwatch(self, source):
         pass
 
-    def poll(self, timeout_ms):
+    def poll(self, timeout_ms, events_max=0):
         self.timeouts.append(timeout_ms)
         ready, self.ready = self.ready, []
         if not ready and timeout_ms:
@@ -53,6 +53,9 @@ class ScriptedClock:
 
     def mono_ms(self):
         return self.now
+
+    def mono_us(self):
+        return self.now * 1000
 
     def wall_ms(self):
         return self.now
@@ -173,7 +176,71 @@ def test_every_ready_source_gets_its_turn(loop, ports):
     for _ in range(6):
         ports.poller_made.ready = [(3, READABLE), (4, READABLE), (5, READABLE)]
         loop.turn()
-    assert served == [3, 4, 5, 3, 4, 5]
+    assert served[:2] == [3, 4], "first come, first served"
+    assert all(served.count(number) >= 2 for number in (3, 4, 5)), served
+
+
+def test_who_is_quick_does_not_wait_for_all_that_are_slow(loop, ports):
+    """Three hundred peers that are always ready and take long, and one that asks now and then."""
+    served = []
+
+    def handler(number, milliseconds):
+        def handle(_):
+            served.append(number)
+            ports.clock.now += milliseconds
+
+        return handle
+
+    crowd = range(10, 310)
+    for number in crowd:
+        loop.register(Source(number), READABLE, handler(number, 1))
+    loop.register(Source(3), READABLE, handler(3, 0))
+    ports.poller_made.ready = [(number, READABLE) for number in crowd]
+    for _ in range(160):  # each has shown what it is
+        loop.turn()
+    for _ in range(50):
+        served.clear()
+        ports.poller_made.ready = [(number, READABLE) for number in (*crowd, 3)]
+        loop.turn()
+        assert served[0] == 3
+        assert len(served) == 3, "who is slow is served as well"
+
+
+def test_input_left_over_is_served_behind_the_others(loop, ports):
+    served = []
+
+    def handler(number, has_more=False):
+        def handle(_):
+            served.append(number)
+            if has_more:
+                ports.clock.now += 2
+                loop.again(Source(number))
+
+        return handle
+
+    loop.register(Source(3), READABLE, handler(3, has_more=True))
+    loop.register(Source(4), READABLE, handler(4))
+    ports.poller_made.ready = [(3, READABLE)]
+    loop.turn(0)
+    served.clear()
+    ports.poller_made.ready = [(3, READABLE), (4, READABLE)]
+    loop.turn(0)
+    assert served == [4, 3]
+
+
+def test_a_crowd_is_noticed(loop, ports):
+    crowds = []
+
+    def handler(_):
+        crowds.append(loop.is_crowded)
+        ports.clock.now += 1
+
+    for number in range(10, 40):
+        loop.register(Source(number), READABLE, handler)
+    ports.poller_made.ready = [(number, READABLE) for number in range(10, 40)]
+    while ports.poller_made.ready or loop.wait_ms() == 0:
+        loop.turn(0)
+    assert crowds == [True] * 13 + [False] * 17
 
 
 def test_urgent_sources_come_before_all_that_waits(loop, ports):

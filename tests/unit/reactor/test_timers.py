@@ -18,6 +18,13 @@ def test_timers_expire_by_deadline_then_by_age():
     assert len(timers) == 1
 
 
+def test_whether_a_timer_may_be_due_is_known_without_looking_for_it():
+    timers = Timers()
+    assert not timers.may_be_due(1000)
+    timers.at(10, lambda: None)
+    assert [timers.may_be_due(now_ms) for now_ms in (9, 10, 11)] == [False, True, True]
+
+
 def test_a_cancelled_timer_does_not_expire():
     timers, seen = Timers(), []
     timer = timers.at(10, lambda: seen.append("cancelled"))

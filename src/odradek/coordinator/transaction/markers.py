@@ -48,7 +48,7 @@ class _Outgoing(NamedTuple):
 class Markers:
     """`send` ends with the completion of the transaction, or with the shard."""
 
-    __slots__ = ("_inter_broker", "_loop", "_metadata", "_queues", "_tell", "_under_way")
+    __slots__ = ("_inter_broker", "_loop", "_metadata", "_queues", "_tell")
 
     def __init__(self, loop: Loop, inter_broker: Sender, metadata: MetadataCache, tell: Tell) -> None:
         self._loop = loop
@@ -56,18 +56,11 @@ class Markers:
         self._metadata = metadata
         self._tell = tell
         self._queues: PerNode[_Outgoing] = PerNode(loop, self._deliver)
-        self._under_way = 0
-
-    @property
-    def under_way(self) -> int:
-        """Transactions whose markers are not all written."""
-        return self._under_way
 
     def send(self, shard: TransactionShard, sent: SendMarkers) -> None:
         self._loop.spawn(self._send(shard, sent))
 
     async def _send(self, shard: TransactionShard, sent: SendMarkers) -> None:
-        self._under_way += 1
         try:
             if await self._is_settled(shard, sent):
                 await shard.run(lambda core: core.complete(shard.now(), sent))
@@ -75,8 +68,6 @@ class Markers:
             self._tell(f"The completion of the transaction of {sent.transactional_id} was not written.", error)
             if shard.is_active:
                 self._loop.after(PAUSE_MS_MAX, lambda: self.send(shard, sent))
-        finally:
-            self._under_way -= 1
 
     async def _is_settled(self, shard: TransactionShard, sent: SendMarkers) -> bool:
         """Whether every partition has its marker; False if that is no longer our business."""

@@ -1,0 +1,124 @@
+"""What is asked of every client, and where one cannot: the single source of `test_clients.py` and of the page
+`docs/compatibility.md`.
+"""
+
+from typing import NamedTuple
+
+RELEASES = ("4.3", "3.3")
+
+
+class Scenario(NamedTuple):
+    name: str
+    what: str
+
+
+PRODUCE = [
+    Scenario("codec-none", "produce, uncompressed"),
+    Scenario("codec-gzip", "produce, gzip"),
+    Scenario("codec-snappy", "produce, snappy"),
+    Scenario("codec-lz4", "produce, lz4"),
+    Scenario("codec-zstd", "produce, zstd"),
+    Scenario("broker-recompresses", "`compression.type` of the topic differs from the producer's"),
+    Scenario("idempotent", "idempotent producer"),
+    Scenario("headers", "headers"),
+    Scenario("timestamps", "timestamps of the producer"),
+    Scenario("log-append-time", "`message.timestamp.type=LogAppendTime`"),
+    Scenario("keys", "keys: one key, one partition"),
+    Scenario("null-values", "null and empty values, null keys"),
+    Scenario("acks-0", "acks=0"),
+    Scenario("acks-1", "acks=1"),
+    Scenario("acks-all", "acks=all"),
+    Scenario("large-record", "a record of 1 MB"),
+    Scenario("too-large", "a record of 2 MB is refused"),
+    Scenario("many-partitions", "100 partitions at once"),
+]
+CONSUME = [
+    Scenario("from-beginning", "from the beginning"),
+    Scenario("from-end", "from the end"),
+    Scenario("by-offset", "from an offset"),
+    Scenario("by-timestamp", "from a point in time"),
+    Scenario("tail", "tail: a long poll ends when a record comes"),
+    Scenario("read-committed", "`isolation.level=read_committed`"),
+    Scenario("out-of-range", "an offset that is not there"),
+]
+ADMIN = [
+    Scenario("create-topic", "create topics; bad names and configs are refused"),
+    Scenario("describe-topic", "describe topics"),
+    Scenario("delete-topic", "delete topics"),
+    Scenario("create-partitions", "add partitions"),
+    Scenario("describe-configs", "describe configs of topics and brokers"),
+    Scenario("alter-configs", "alter configs, incrementally"),
+    Scenario("replace-configs", "alter configs, the old way: all at once"),
+    Scenario("delete-records", "delete records"),
+    Scenario("list-offsets", "list offsets"),
+    Scenario("describe-cluster", "describe the cluster"),
+    Scenario("log-dirs", "describe log dirs"),
+    Scenario("acls", "create, describe and delete ACLs"),
+    Scenario("quotas", "alter and describe client quotas"),
+    Scenario("scram-credentials", "alter and describe SCRAM credentials"),
+    Scenario("quorum", "describe the metadata quorum"),
+    Scenario("features", "describe features"),
+    Scenario("producers", "describe producers"),
+    Scenario("elect-leaders", "elect leaders"),
+    Scenario("reassignments", "reassign partitions"),
+]
+SECURITY = [
+    Scenario("tls", "TLS"),
+    Scenario("sasl-plain", "SASL/PLAIN"),
+    Scenario("sasl-plain-over-tls", "SASL/PLAIN over TLS"),
+    Scenario("sasl-plain-wrong", "SASL/PLAIN with a wrong password is refused"),
+]
+GROUPS = {"Producing": PRODUCE, "Consuming": CONSUME, "Administering": ADMIN, "Security": SECURITY}
+SCENARIOS = [scenario for group in GROUPS.values() for scenario in group]
+
+# Clients, in the order of the page's columns.
+CLIENTS = (
+    *("java-4.3.0", "java-3.3.2", "confluent-kafka", "kafka-python", "aiokafka", "kafkajs", "@platformatic/kafka"),
+    "kcat",
+)
+
+_NO_METHOD = "the client has no method for it"
+_NOT_ASKED = "not asked of this client: the Java client has shown it"
+_RARE_ADMIN = ("quorum", "features", "producers", "elect-leaders", "reassignments")
+_JAVASCRIPT = {
+    "log-append-time": _NOT_ASKED,
+    "scram-credentials": _NO_METHOD,
+    **dict.fromkeys(_RARE_ADMIN, _NO_METHOD),
+}
+_JAVA = {"replace-configs": "the Java 4 client has dropped it, and one program serves both"}
+
+LACKS: dict[str, dict[str, str]] = {
+    "java-4.3.0": _JAVA,
+    "java-3.3.2": _JAVA,
+    "confluent-kafka": {"log-dirs": _NO_METHOD, "quotas": _NO_METHOD, **dict.fromkeys(_RARE_ADMIN, _NOT_ASKED)},
+    "kafka-python": {
+        "replace-configs": "it fills in what was not named, so that nothing is replaced",
+        "quotas": _NO_METHOD,
+        **dict.fromkeys(_RARE_ADMIN, _NOT_ASKED),
+    },
+    "aiokafka": dict.fromkeys(
+        ("alter-configs", "list-offsets", "log-dirs", "acls", "quotas", "scram-credentials", *_RARE_ADMIN), _NO_METHOD
+    ),
+    "kafkajs": {**_JAVASCRIPT, "alter-configs": _NO_METHOD, "log-dirs": _NO_METHOD, "quotas": _NO_METHOD},
+    "@platformatic/kafka": _JAVASCRIPT,
+    "kcat": {
+        "timestamps": "it stamps records itself",
+        "many-partitions": "it writes to one partition per run",
+        **dict.fromkeys(("broker-recompresses", "log-append-time"), "it sets no configs of topics"),
+        **dict.fromkeys((each.name for each in ADMIN), _NO_METHOD),
+    },
+}
+for _shown in ("describe-topic", "describe-cluster", "list-offsets"):
+    del LACKS["kcat"][_shown]  # -L and -Q
+
+# What a client cannot do with a broker of one release alone.
+LACKS_AT: dict[tuple[str, str], dict[str, str]] = {
+    (client, "3.3"): {"scram-credentials": "a 3.3 in KRaft mode has no SCRAM credentials"}
+    for client in ("java-4.3.0", "java-3.3.2", "confluent-kafka", "kafka-python")
+}
+LACKS_AT["kafka-python", "3.3"]["describe-cluster"] = "it trips over DescribeCluster 0, which has no endpoint type"
+
+
+def why_not(client: str, release: str, scenario: str) -> str | None:
+    """Why this client does not do this scenario with a broker of this release; None if it must."""
+    return LACKS[client].get(scenario) or LACKS_AT.get((client, release), {}).get(scenario)

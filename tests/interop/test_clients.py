@@ -1,0 +1,78 @@
+"""Real, unmodified clients against a broker that was started as a user starts one, at both releases.
+
+Each client is one program that runs through all its scenarios and prints a line for each (`python/`, `js/`, `java/`);
+here every line is a test. The programs run side by side, a few at a time, against one broker per release.
+"""
+
+import contextlib
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import clients
+import four_listeners
+import pytest
+from kafka_tools import Unavailable
+from scenarios import CLIENTS, RELEASES, SCENARIOS, why_not
+
+AT_ONCE = 3  # most of them wait most of the time
+PROGRAM_SECONDS_MAX = 180
+
+
+@pytest.fixture(scope="session")
+def brokers(tmp_path_factory):
+    with contextlib.ExitStack() as running:
+        yield {
+            release: running.enter_context(four_listeners.broker(tmp_path_factory.mktemp("broker"), release))
+            for release in RELEASES
+        }
+
+
+@pytest.fixture(scope="session")
+def programs(brokers, tmp_path_factory, request):
+    """The outcome of every program that a selected test needs, to come."""
+    with ThreadPoolExecutor(1) as fetching, ThreadPoolExecutor(AT_ONCE) as running:
+        outcomes = {}
+        for client in CLIENTS:
+            wanted = fetching.submit(clients.command, client, tmp_path_factory.mktemp("client"))
+            for release in RELEASES:
+                selected = _selected(request.session.items, client, release)
+                if selected:
+                    outcomes[client, release] = running.submit(_run, wanted, brokers[release], selected)
+        yield outcomes
+
+
+def _selected(items, client, release):
+    calls = [item.callspec.params for item in items if getattr(item, "originalname", "") == "test_scenario"]
+    asked = [each["scenario"] for each in calls if (each["client"], each["release"]) == (client, release)]
+    return [scenario for scenario in asked if why_not(client, release, scenario) is None]
+
+
+def _run(wanted, where, selected):
+    """{scenario: (outcome, detail)}, and what the program has said besides."""
+    arguments = [*(f"{name}={value}" for name, value in where.items()), f"only={','.join(selected)}"]
+    with subprocess.Popen(
+        [*wanted.result(), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace"
+    ) as process:
+        try:
+            output, complaints = process.communicate(timeout=PROGRAM_SECONDS_MAX)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, complaints = process.communicate()
+    lines = [line.split("\t") for line in output.splitlines() if line.count("\t") == 3]
+    return {name: (outcome, detail) for name, outcome, _, detail in lines}, complaints
+
+
+@pytest.mark.parametrize("scenario", [scenario.name for scenario in SCENARIOS])
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("client", CLIENTS)
+def test_scenario(programs, client, release, scenario):
+    reason = why_not(client, release, scenario)
+    if reason is not None:
+        pytest.skip(f"{client}, {scenario}: {reason}")
+    try:
+        reported, complaints = programs[client, release].result()
+    except Unavailable as unavailable:
+        pytest.skip(str(unavailable))
+    assert scenario in reported, f"no word of it; the program ended with\n{complaints[-3000:]}"
+    outcome, detail = reported[scenario]
+    assert outcome == "ok", f"{detail}\n{complaints[-3000:]}"

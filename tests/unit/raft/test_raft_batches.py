@@ -1,0 +1,31 @@
+"""Batches of the metadata log: long ones go through the kernel, and are the same to the byte."""
+
+import pytest
+
+from odradek.protocol.declare import Uuid
+from odradek.protocol.messages.metadata_topics import PartitionRecord
+from odradek.raft import batches
+from odradek.raft.batches import data_batch, messages_of, record_batches
+
+LONG = batches.MANY_RECORDS + 40
+
+
+def records(count):
+    return [
+        (PartitionRecord(partition_id=number, topic_id=Uuid(bytes(16)), replicas=[1], isr=[1], leader=1), 1)
+        for number in range(count)
+    ]
+
+
+def test_a_long_batch_has_the_bytes_of_one_that_is_written_record_by_record(monkeypatch):
+    built = data_batch(records(LONG), 1234, 7, 1_700_000_000_000)
+    monkeypatch.setattr(batches, "MANY_RECORDS", LONG + 1)
+    assert built == data_batch(records(LONG), 1234, 7, 1_700_000_000_000)
+
+
+@pytest.mark.parametrize("count", [3, LONG])
+def test_what_is_read_begins_at_the_offset(count):
+    (batch,) = record_batches(data_batch(records(count), 100, 7, 1_700_000_000_000))
+    assert [each.partition_id for each in messages_of(batch)] == list(range(count))
+    assert [each.partition_id for each in messages_of(batch, 102)] == list(range(2, count))
+    assert batch.partition_leader_epoch == 7
