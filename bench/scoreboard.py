@@ -1,5 +1,6 @@
 """The best figures of each row, as a table and as a picture."""
 
+from math import log2
 from xml.sax.saxutils import escape
 
 from bench.contenders import Contender
@@ -41,7 +42,7 @@ class Line:
             return f"< {self.bound:g} {self.unit}"
         if self.ratio is None:
             return ""
-        return f"{'≥' if self.higher else '≤'} {self.ratio:.2g}x"
+        return f"{'≥' if self.higher else '≤'} {self.ratio:.3g}x"
 
     @property
     def is_reached(self) -> bool | None:
@@ -123,8 +124,6 @@ LEFT, UNIT_PX = 470, 90
 
 
 def _x(times: float) -> float:
-    from math import log2
-
     return LEFT + UNIT_PX * max(-1.0, min(4.5, log2(times)))
 
 
