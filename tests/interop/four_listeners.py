@@ -13,7 +13,7 @@ from broker_process import BrokerProcess
 TLS = Path(__file__).parents[1] / "data" / "tls"
 STOP_SECONDS_MAX = 120  # a thousand logs are synced, on a disk that others may use
 LISTENERS = {"plaintext": "PLAINTEXT", "ssl": "SSL", "sasl": "SASL_PLAINTEXT", "sasl_ssl": "SASL_SSL"}
-USERS = 'user_alice="other"'
+USERS = 'user_alice="alice-secret"'
 PROPERTIES = """\
 process.roles=broker,controller
 node.id=1
@@ -24,7 +24,6 @@ listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,
 inter.broker.listener.name=PLAINTEXT
 log.dirs={data}
 num.partitions=3
-message.max.bytes=500000
 offsets.topic.replication.factor=1
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1

@@ -1,10 +1,9 @@
 """Consumer groups with honest clients: what members believe they own never overlaps, whatever is lost on the way.
 
-A client owns what it believes: it takes an assignment over when it gets to it, gives back before it takes, and says what
-it owns. Answers are lost, clients crash, pause, restart with their instance id and change their mind; topics come, grow
-and go; appends fail, and the coordinator is loaded anew from its log. Checked after every step, as
-`reliability.md` names them: G1 by belief, G3 and G4 (`validate` has them as the coordinator sees it), G5; at the
-end, when all is quiet, G6 and with it G2.
+A client owns what it believes: it takes an assignment over when it gets to it, gives back before it takes, and says
+what it owns. Answers are lost, clients crash, pause, restart with their instance id and change their mind; topics come,
+grow and go; appends fail, and the coordinator is loaded anew from its log. Checked after every step: G1 by belief, G3
+and G4 (`validate` has them as the coordinator sees it), G5; at the end, when all is quiet, G6 and with it G2.
 """
 
 from hypothesis import settings

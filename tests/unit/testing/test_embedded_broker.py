@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -69,21 +68,6 @@ def test_it_serves_when_the_call_returns_and_leaves_nothing(temporary, thread):
     assert list(temporary.iterdir()) == []
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port))
-
-
-def test_start_and_first_request_take_less_than_a_second():
-    def seconds():
-        started = time.monotonic()
-        with Broker() as broker:
-            assert answers(broker)
-            served = time.monotonic()
-            wire = Wire(broker)
-        wire.socket.close()
-        return served - started, time.monotonic() - served
-
-    measured = [seconds() for _ in range(3)]  # the best of three: the machine may be busy with something else
-    assert min(start for start, _ in measured) < 1
-    assert min(stop for _, stop in measured) < 0.5
 
 
 def test_start_and_stop_without_a_context_manager(thread):

@@ -69,15 +69,10 @@ def _share(held: Held, subscribed: frozenset[bytes], topics: Mapping[bytes, int]
             rest -= 1
         del places[share:]
     free = iter(_free(held, topic_ids, topics))
-    for places in held.values():
-        share = least
-        if len(places) > least:
-            continue
-        if rest:
-            share += 1
-            rest -= 1
-        for _ in range(share - len(places)):
-            places.append(next(free))
+    unfilled = [places for places in held.values() if len(places) <= least]
+    for number, places in enumerate(unfilled):
+        share = least + (number >= len(unfilled) - rest)  # as with Kafka, the last ones get one more
+        places.extend(next(free) for _ in range(share - len(places)))
 
 
 # Several subscriptions
