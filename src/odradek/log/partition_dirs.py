@@ -13,6 +13,7 @@ from odradek.log.load import load_log
 from odradek.log.loaded import LoadedLog
 from odradek.log.recovery import Progress
 from odradek.protocol.uuids import format_uuid, parse_uuid
+from odradek.reactor.atomic_write import write_atomically
 from odradek.reactor.ports import Disk, Job
 
 
@@ -68,17 +69,17 @@ def create_job(
 ) -> Job:
     """Returns the LoadedLog of an empty partition whose directory is durable: what is synced in it later will stay."""
     disk.mkdir(to_load.directory)
-    if topic_id is not None:
-        write_topic_id(disk, to_load.directory, topic_id)
+    if topic_id is not None:  # its name becomes durable with those of the first segment
+        write_topic_id(disk, to_load.directory, topic_id, syncs_name=False)
     yield 0
     loaded = yield from to_load.load_job(disk, had_clean_shutdown=False, now_ms=now_ms, expiration_ms=expiration_ms)
     disk.fsync_dir(log_dir)
     return loaded
 
 
-def write_topic_id(disk: Disk, directory: str, topic_id: bytes) -> None:
+def write_topic_id(disk: Disk, directory: str, topic_id: bytes, *, syncs_name: bool = True) -> None:
     data = checkpoint.format_partition_metadata(format_uuid(topic_id))
-    disk.write_atomically(f"{directory}/{names.PARTITION_METADATA}", data)
+    write_atomically(disk, f"{directory}/{names.PARTITION_METADATA}", data, syncs_name=syncs_name)
 
 
 def write_topic_id_job(disk: Disk, directory: str, topic_id: bytes) -> Job:

@@ -6,8 +6,11 @@ from errno import ENOSPC
 from odradek.reactor.ports import Disk, DiskFile
 
 
-def write_atomically(disk: Disk, path: str, data: bytes) -> None:
-    """The name changes only after the new content is durable, and the call returns only after the name is."""
+def write_atomically(disk: Disk, path: str, data: bytes, *, syncs_name: bool = True) -> None:
+    """The name changes only after the new content is durable, and the call returns only after the name is.
+
+    Who syncs the directory later anyway does without the second.
+    """
     temporary = path + ".tmp"
     file = disk.open(temporary, create=True)
     try:
@@ -17,7 +20,8 @@ def write_atomically(disk: Disk, path: str, data: bytes) -> None:
     finally:
         file.close()
     disk.rename(temporary, path)
-    disk.fsync_dir(posixpath.dirname(path) or ".")
+    if syncs_name:
+        disk.fsync_dir(posixpath.dirname(path) or ".")
 
 
 def append_all(file: DiskFile, data: bytes) -> None:

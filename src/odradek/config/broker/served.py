@@ -45,6 +45,19 @@ _SERVED = """
     producer.id.expiration.ms producer.id.expiration.check.interval.ms
 
     min.insync.replicas replica.high.watermark.checkpoint.interval.ms
+
+    group.min.session.timeout.ms group.max.session.timeout.ms group.initial.rebalance.delay.ms group.max.size
+    group.coordinator.rebalance.protocols group.consumer.migration.policy group.consumer.max.size
+    group.consumer.assignors group.consumer.regex.refresh.interval.ms
+    offset.metadata.max.bytes offsets.retention.minutes offsets.retention.check.interval.ms
+    offsets.topic.compression.codec offsets.topic.num.partitions offsets.topic.replication.factor
+    offsets.topic.segment.bytes
+
+    transaction.max.timeout.ms transaction.state.log.num.partitions transaction.state.log.replication.factor
+    transaction.state.log.min.isr transaction.state.log.segment.bytes
+    transaction.abort.timed.out.transaction.cleanup.interval.ms transactional.id.expiration.ms
+    transaction.remove.expired.transaction.cleanup.interval.ms
+    add.partitions.to.txn.retry.backoff.ms add.partitions.to.txn.retry.backoff.max.ms
 """
 
 

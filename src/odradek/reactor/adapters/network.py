@@ -12,7 +12,7 @@ from odradek.reactor.ports import READABLE, WRITABLE, Buffer, DiskFile, Pollable
 
 IOV_MAX = 1024  # the most buffers that one system call takes
 
-# Of a peer that does not read, so much waits in the kernel, not all the megabytes that a send buffer grows to: who floods
+# Of a peer that does not read, so much waits in the kernel, not all that a send buffer can grow to: who floods
 # us with requests and reads nothing is stopped sooner. A fetch of 1 MB still goes out in one turn.
 NOT_SENT_BYTES_MAX = 1280 * 1024
 _ODD = 8  # readable and writable are bits below it

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from odradek.coordinator.core import Decided
 from odradek.coordinator.group.consumer import records, target
+from odradek.coordinator.group.consumer.groups import REGEX
 from odradek.coordinator.group.consumer.plan import Plan
 from odradek.coordinator.now import Now
 from odradek.coordinator.pattern import Pattern
@@ -22,8 +23,6 @@ from odradek.protocol import errors
 if TYPE_CHECKING:
     from odradek.coordinator.group.consumer.group import ConsumerGroup
     from odradek.coordinator.group.consumer.groups import ConsumerGroups
-
-REGEX = "consumer regex"  # the kind of its deadline
 
 REFRESH_MS_MIN = 10_000
 MATCHES_PER_STEP = 100
