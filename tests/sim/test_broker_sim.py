@@ -16,6 +16,7 @@ from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest
 from odradek.protocol.messages.k19_create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from odradek.protocol.messages.k20_delete_topics import DeleteTopicsRequest
 from odradek.protocol.messages.k22_init_producer_id import InitProducerIdRequest
+from odradek.protocol.messages.k37_create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.protocol.messages.k44_incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -73,6 +74,18 @@ def broker(request):
 @pytest.fixture
 def client(broker):
     return SimClient(broker.world, "client", broker.address)
+
+
+def test_new_partitions_can_be_written_to_when_their_creation_is_answered(broker, client):
+    assert client.ask(create("t", partitions=20), 5).topics[0].error_code == 0
+    for partition in range(20):
+        assert appended(client.ask(produce("t", b"one", partition=partition), 9))[0] == 0
+    more = CreatePartitionsRequest(
+        topics=[CreatePartitionsTopic(name="t", count=40, assignments=None)], timeout_ms=60_000
+    )
+    assert client.ask(more, 3).results[0].error_code == 0
+    for partition in range(20, 40):
+        assert appended(client.ask(produce("t", b"one", partition=partition), 9))[0] == 0
 
 
 def test_a_topic_is_made_written_read_and_deleted(broker, client):

@@ -14,6 +14,7 @@ request that cannot be forwarded refuses every topic with the same error.
 
 from odradek.handlers.call import Call
 from odradek.handlers.forward import forward
+from odradek.handlers.new_partitions import until_open
 from odradek.handlers.serves import serves
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.k19_create_topics import (
@@ -33,4 +34,9 @@ def refuse_create_topics(request: CreateTopicsRequest, error: KafkaError, versio
 
 @serves(CreateTopicsRequest, versions="0-7", refuse=refuse_create_topics)
 async def create_topics(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
-    return await forward(call, request, CreateTopicsResponse)
+    response = await forward(call, request, CreateTopicsResponse)
+    if not request.validate_only:
+        await until_open(
+            call, {result.name: 1 for result in response.topics if not result.error_code}, request.timeout_ms
+        )
+    return response

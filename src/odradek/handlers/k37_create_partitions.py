@@ -10,6 +10,7 @@ cannot be forwarded refuses every topic.
 
 from odradek.handlers.call import Call
 from odradek.handlers.forward import forward
+from odradek.handlers.new_partitions import until_open
 from odradek.handlers.serves import serves
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.k37_create_partitions import (
@@ -31,4 +32,9 @@ def refuse_create_partitions(
 
 @serves(CreatePartitionsRequest, versions="0-3", refuse=refuse_create_partitions)
 async def create_partitions(call: Call, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
-    return await forward(call, request, CreatePartitionsResponse)
+    response = await forward(call, request, CreatePartitionsResponse)
+    if not request.validate_only:
+        asked = {topic.name: topic.count for topic in request.topics}
+        made = {result.name: asked[result.name] for result in response.results if not result.error_code}
+        await until_open(call, made, request.timeout_ms)
+    return response

@@ -41,8 +41,12 @@ async def apply(replicas: "ReplicaManager", delta: "MetadataDelta", image: "Meta
         return
     ended = _end_all(replicas, topics)
     openings = _begin_all(replicas, topics, is_first)
+    for opening in openings:
+        replicas.openings.began(opening.partition.topic.name)
+    for changed in topics.changed.values():
+        replicas.openings.settled(changed.image.name)
     await _in_parallel(replicas, ended, lambda each: _delete(replicas, *each))
-    await _in_parallel(replicas, openings, lambda each: _open(replicas, each))
+    await _in_parallel(replicas, openings, lambda each: _open_counted(replicas, each))
 
 
 # At once.
@@ -154,6 +158,13 @@ async def _delete(replicas: "ReplicaManager", name: str, index: int) -> None:
         await replicas.logs.delete(name, index)
     except errors.KafkaError:
         return  # its dir has failed, and was taken offline by whoever noticed
+
+
+async def _open_counted(replicas: "ReplicaManager", opening: Opening) -> None:
+    try:
+        await _open(replicas, opening)
+    finally:
+        replicas.openings.ended(opening.partition.topic.name)
 
 
 async def _open(replicas: "ReplicaManager", opening: Opening) -> None:

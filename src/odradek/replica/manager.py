@@ -30,6 +30,7 @@ from odradek.replica.delayed import Purgatory
 from odradek.replica.fetch_entry import TopicKey
 from odradek.replica.isr import IsrProposal
 from odradek.replica.metrics import ReplicaMetrics
+from odradek.replica.openings import Openings
 from odradek.replica.partition import Partition
 from odradek.replica.session_cache import SessionCache
 from odradek.replica.topic import HostedTopic
@@ -75,6 +76,7 @@ class ReplicaManager:
         "metrics",
         "node_id",
         "on_dir_failure",
+        "openings",
         "produces",
         "purgatories",
         "release",
@@ -98,6 +100,7 @@ class ReplicaManager:
         self.loop = loop
         self._clock = loop.ports.clock
         self.logs = logs
+        self.openings = Openings(loop)
         self.node_id = node_id
         self.config = config
         self.release = release
