@@ -26,10 +26,9 @@ The versions that are tested: the Java clients as named, confluent-kafka, kafka-
 WORTH_KNOWING = """
 ## Worth knowing
 
-- **A topic is there before its log is.** As with Apache Kafka, CreateTopics is answered when the controller has
-  decided; for a few milliseconds more a leader may answer NOT_LEADER_OR_FOLLOWER. Clients try again by themselves. With
-  acks=0 nobody is told, so that the first records to a new topic may be lost; with several requests in flight and no
-  idempotence they may change places.
+- **CreateTopics and CreatePartitions are answered when the new partitions can be written to**, or after a second where there
+  are very many; Apache Kafka answers when its controller has decided. A topic that is created by itself when somebody
+  asks for it is told of before its log is open: for a few milliseconds its leader may answer NOT_LEADER_OR_FOLLOWER.
 - **lz4 wants independent blocks**, as in Apache Kafka: what an encoder writes whose blocks lean on each other (`lz4js`,
   say) is refused.
 - **A wrong password** is answered after `connection.failed.authentication.delay.ms` and then the connection is closed.
