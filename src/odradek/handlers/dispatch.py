@@ -224,6 +224,8 @@ class Dispatcher:
         try:
             response = route.refuse(request, self._as_kafka_error(call, error), route.version)
             return _framed(_encode(route.response_plan, response), call.correlation_id, route.has_flexible_answer)
+        except PeerProtocolError:
+            raise  # what can only be told by a close, as of a produce request without acks
         except Exception as second:
             self.services.on_error(call, second)
             raise PeerProtocolError(f"API {route.key} could not be answered", 0) from second

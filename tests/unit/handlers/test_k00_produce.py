@@ -63,6 +63,14 @@ def test_acks_0_closes_the_connection_over_an_error(plane):
             plane.produce("a", acks=0, **broken)
 
 
+def test_acks_0_over_an_unreadable_batch_is_the_clients_mistake_and_not_ours(plane):
+    unreadable = bytearray(batch(b"a"))
+    unreadable[16] = 254  # the magic
+    with pytest.raises(PeerProtocolError):
+        plane.produce(records=bytes(unreadable), acks=0)
+    assert not plane.unexpected
+
+
 @pytest.mark.parametrize("acks", [2, -2, 100])
 def test_other_acks_are_refused(plane, acks):
     answer = plane.produce("a", acks=acks)
