@@ -84,6 +84,7 @@ class Producer(threading.Thread):
         self.unanswered = []
         self.producer_id = None
         self.sequence = 0
+        self.is_known = False  # a leader takes any first batch of a new producer: until one is in, only one is sent
         self.error = None
 
     def run(self):
@@ -112,7 +113,7 @@ class Producer(threading.Thread):
             self.test.producer_ids.add(response.producer_id)
             self.producer_id = response.producer_id
         while not self.test.is_ending or self.unanswered:
-            while not self.test.is_ending and len(self.unanswered) < (WINDOW if self.sequence else 1):
+            while not self.test.is_ending and len(self.unanswered) < (WINDOW if self.is_known else 1):
                 self.unanswered.append(self.new_send())
             life = self.test.life
             sent = [client.send(self.request(send), 9) for send in self.unanswered]
@@ -121,6 +122,7 @@ class Producer(threading.Thread):
                 if answer.error_code:
                     assert answer.error_code in RETRIABLE, answer
                     return
+                self.is_known = True
                 self.unanswered.pop(0).oks.append((life, answer.base_offset))
 
     def new_send(self):
