@@ -26,9 +26,10 @@ The versions that are tested: the Java clients as named, confluent-kafka, kafka-
 WORTH_KNOWING = """
 ## Worth knowing
 
-- **CreateTopics and CreatePartitions are answered when the new partitions can be written to**, or after a second where there
-  are very many; Apache Kafka answers when its controller has decided. A topic that is created by itself when somebody
-  asks for it is told of before its log is open: for a few milliseconds its leader may answer NOT_LEADER_OR_FOLLOWER.
+- **CreateTopics and CreatePartitions are answered when the new partitions can be written to**, or after a second where
+  there are very many; Apache Kafka answers when its controller has decided. A topic that is created by itself when
+  somebody asks for it is told of before its log is open: for a few milliseconds its leader may answer
+  NOT_LEADER_OR_FOLLOWER.
 - **lz4 wants independent blocks**, as in Apache Kafka: what an encoder writes whose blocks lean on each other (`lz4js`,
   say) is refused.
 - **A wrong password** is answered after `connection.failed.authentication.delay.ms` and then the connection is closed.

@@ -110,10 +110,10 @@ def fuzz(options: Options) -> list[Command]:
     if subprocess.run(probe, check=False, capture_output=True).returncode != 0:
         print("skipped: atheris has no wheel for this Python; use one of 3.11-3.13 on x86-64 Linux to fuzz")
         return []
-    seconds = f"-max_total_time={options.fuzz_seconds // 2}"
+    flags = [f"-max_total_time={options.fuzz_seconds // 2}", *([] if options.long else ["-seed=1"])]
     return [
-        [PYTHON, "tests/fuzz/decoders.py", seconds, "fuzz-corpus"],
-        [PYTHON, "tests/fuzz/requests.py", seconds, "fuzz-requests"],
+        [PYTHON, "tests/fuzz/decoders.py", *flags, "fuzz-corpus"],
+        [PYTHON, "tests/fuzz/requests.py", *flags, "fuzz-requests"],
     ]
 
 
