@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from odradek.controller.acls import Acl
+from odradek.metadata.acls import Acl
 from odradek.protocol.declare import Message, Uuid
 from odradek.protocol.errors import InvalidRequest, KafkaError, SecurityDisabled, UnknownServerError
 from odradek.protocol.messages.k30_create_acls import (

@@ -1,18 +1,7 @@
 """Access control entries in the metadata log: each has an id of its own (KIP-801). Nobody enforces them here."""
 
-from typing import NamedTuple
-
+from odradek.metadata.acls import Acl
 from odradek.protocol.messages.metadata_cluster import AccessControlEntryRecord, RemoveAccessControlEntryRecord
-
-
-class Acl(NamedTuple):
-    resource_type: int
-    resource_name: str
-    pattern_type: int
-    principal: str
-    host: str
-    operation: int
-    permission_type: int
 
 
 class Acls:
