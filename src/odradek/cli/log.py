@@ -119,6 +119,8 @@ def _check(options: argparse.Namespace) -> int:
     disk = _disk()
     if not disk.is_dir(options.directory):
         raise Failure(f"{options.directory}: no such directory")
+    if any(name.endswith(".log") for name in disk.list(options.directory)):
+        raise Failure(f"{options.directory} is the directory of one partition: give the log dir that it lies in")
     progress = Progress("batches checked")
 
     def show(finding: Finding) -> None:

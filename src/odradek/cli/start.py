@@ -14,6 +14,7 @@ from odradek.config.errors import ConfigError
 
 RELEASES = ("3.3", "4.3")
 DEFAULT_LISTEN = ("127.0.0.1", 9092)
+VOTERS_CHECKPOINT = "00000000000000000000-0000000000.checkpoint"  # what kraft.version 1 begins with
 
 # One node serves all of it: Kafka's defaults ask for three replicas of its internal topics.
 DEFAULTS = {
@@ -87,8 +88,18 @@ def _asked_for(options: argparse.Namespace, given: Mapping[str, str], temporary:
     if options.listen is not None or not given:
         asked.update(_listeners(options.listen or DEFAULT_LISTEN, given))
     if not given:
+        _ensure_release(asked["log.dirs"], options.release_version)
         asked.update(_quorum(options.release_version or _release_of(asked["log.dirs"])))
     return asked
+
+
+def _ensure_release(data: str, release: str | None) -> None:
+    """A 3.3 knows too little of what a 4.3 has written. A dir of a 3.3 stays one, even after a 4.3 has run on it."""
+    voters = os.path.join(data, "__cluster_metadata-0", VOTERS_CHECKPOINT)
+    if release == "3.3" and os.path.exists(voters):
+        raise Failure(
+            f"{data} was formatted at release 4.3: leave out --release-version, or give another dir with --data"
+        )
 
 
 def _listeners(listen: Listen, given: Mapping[str, str]) -> dict[str, str]:

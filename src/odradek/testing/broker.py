@@ -188,8 +188,8 @@ class Broker:
 
     # Without a client
 
-    def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, object] | None = None) -> None:
-        """Returns when the topic can be written and read."""
+    def create_topic(self, name: str, partitions: int = -1, config: Mapping[str, object] | None = None) -> None:
+        """Returns when the topic can be written and read. -1 partitions are as many as `num.partitions` says."""
         configs = {key: str(value) for key, value in (config or {}).items()}
         self._ask("create_topic", name=name, partitions=partitions, config=configs)
 

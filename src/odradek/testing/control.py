@@ -48,7 +48,7 @@ class Control:
         topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, configs=configs)
         response = await self._send(CreateTopicsRequest(topics=[topic], timeout_ms=TIMEOUT_MS))
         errors.raise_for(response.topics[0].error_code, response.topics[0].error_message)
-        await self._until_hosted(name, partitions)
+        await self._until_hosted(name, response.topics[0].num_partitions)
 
     async def delete_topic(self, name: str) -> None:
         from odradek.protocol.messages.k20_delete_topics import DeleteTopicsRequest, DeleteTopicState

@@ -200,6 +200,12 @@ def test_a_file_that_is_none_of_a_log(tmp_path, capsys):
     assert "its name is not that of a file of a log" in err
 
 
+def test_check_wants_a_log_dir_and_not_a_partition(partition, capsys):
+    status, _, err = run(capsys, "check", partition)
+    assert status == 2
+    assert "the directory of one partition" in err
+
+
 def test_check_prints_findings_and_a_summary(partition, capsys):
     status, out, _ = run(capsys, "check", partition.parent)
     lines = out.splitlines()

@@ -4,7 +4,8 @@ import argparse
 
 import pytest
 
-from odradek.cli.start import add_options, server_options
+from odradek.cli.failure import Failure
+from odradek.cli.start import VOTERS_CHECKPOINT, add_options, server_options
 
 OWN_NAMES = """\
 process.roles=broker,controller
@@ -44,3 +45,14 @@ def test_listen_names_its_own_listener_where_the_file_has_no_such_name(tmp_path)
 def test_without_listen_the_file_stands(tmp_path, host):
     text = OWN_NAMES.replace("127.0.0.1", host)
     assert options(tmp_path, text)["listeners"] == f"INT://{host}:29090,SPX://{host}:29094,CTL://{host}:29091"
+
+
+def test_a_3_3_does_not_start_on_a_dir_of_a_4_3(tmp_path):
+    (tmp_path / "__cluster_metadata-0").mkdir()
+    (tmp_path / "__cluster_metadata-0" / VOTERS_CHECKPOINT).write_bytes(b"")
+    parser = argparse.ArgumentParser()
+    add_options(parser)
+    flags = ["--data", str(tmp_path), "--release-version"]
+    with pytest.raises(Failure, match=r"formatted at release 4\.3"):
+        server_options(parser.parse_args([*flags, "3.3"]))
+    assert server_options(parser.parse_args([*flags, "4.3"])).release == "4.3"

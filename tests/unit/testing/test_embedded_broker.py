@@ -179,6 +179,13 @@ def test_topics_without_a_client(thread):
             broker.create_topic("no good")
 
 
+def test_a_topic_has_the_partitions_that_the_config_says():
+    with Broker(config={"num.partitions": 3}, thread=True) as broker:
+        broker.create_topic("t")
+        with Wire(broker) as wire:
+            assert len(wire.ask(MetadataRequest(topics=None), 9).topics[0].partitions) == 3
+
+
 def test_the_server_log(tmp_path, thread):
     log = tmp_path / "server.log"
     before = open_files()
