@@ -54,11 +54,15 @@ class CoordinatorRecords:
     def _load(self) -> None:
         if self._keys:
             return
+        keys: dict[int, type[Message]] = {}
+        values: dict[int, type[Message]] = {}
         for module in self._modules:
             for name, cls in registry.messages_of(module).items():
                 assert cls.api_key is not None
-                side = self._keys if name.endswith("Key") else self._values
-                side[cls.api_key] = cls
+                (keys if name.endswith("Key") else values)[cls.api_key] = cls
+        # Whole tables, the one that is looked at last: jobs of several threads may be the first to ask.
+        self._values = values
+        self._keys = keys
 
 
 OFFSETS = CoordinatorRecords(registry.OFFSETS_RECORDS)
@@ -108,10 +112,12 @@ class TypedRecords:
     def _load(self) -> None:
         if self._by_type:
             return
+        by_type: dict[int, type[Message]] = {}
         for module in self._modules:
             for cls in registry.messages_of(module).values():
                 assert cls.api_key is not None
-                self._by_type[cls.api_key] = cls
+                by_type[cls.api_key] = cls
+        self._by_type = by_type  # whole: jobs of several threads may be the first to ask
 
 
 METADATA = TypedRecords(registry.METADATA_RECORDS, has_frame_version=True)

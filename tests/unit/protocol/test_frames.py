@@ -121,3 +121,18 @@ def test_a_frame_that_does_not_parse(frame, reason, position):
     with pytest.raises(PeerProtocolError) as refusal:
         METADATA.decode(bytes.fromhex(frame))
     assert (refusal.value.reason, refusal.value.position) == (reason, position)
+
+
+def test_tables_are_whole_for_every_thread_that_asks_first(monkeypatch):
+    """A slow import lets a second thread look while the first one still gathers."""
+    records = frames.CoordinatorRecords(("consumer_offsets", "consumer_groups"))
+    messages_of, looked = frames.registry.messages_of, []
+
+    def slowly(module):
+        looked.append((dict(records._keys), dict(records._values)))
+        return messages_of(module)
+
+    monkeypatch.setattr(frames.registry, "messages_of", slowly)
+    records._load()
+    assert looked == [({}, {}), ({}, {})]
+    assert records._keys and records._values
