@@ -3,8 +3,13 @@
     python -m bench hostile            every attack, then many partitions
     python -m bench.hostile flood      these
 
+Attackers take CPU themselves, from the same cores that broker and honest clients run on. So the yardstick is not only
+the row *quiet* but also the row *spinner*: the same honest clients beside a process that does nothing but burn one CPU.
+Everything is measured twice, with attackers as important as everybody else and with attackers at niceness 19; nothing
+is subtracted, and what attackers and broker took is told. An attack goes on until its time is over, again and again.
+
 The broker's data lies in memory (/dev/shm) where there is such a thing: what is measured is who gets the reactor's
-thread, not who else uses the disk. Figures of a machine that others use as well say little: look at the row *before*.
+thread, not who else uses the disk. Figures of a machine that others use as well say little: look at *quiet* first.
 """
 
 import os
@@ -22,14 +27,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "system")
 import broker_process
 import hostile_peers as hostile
 from broker_process import BrokerProcess
-from honest_client import HonestClient, Latency
+from honest_client import HonestClient
 from hostile_peers import MB
 
 Address = tuple[str, int]
 Attack = Callable[[Address], Any]
 
 FLOODERS = 300
-SECONDS = 2
+SECONDS = 3
+NICENESSES = (0, 19)
+SETTLE_SECONDS = 5  # memory is given back when the broker looks at it
 PARTITIONS = ((1000, 10), (100, 100))
 
 ATTACKS: dict[str, Attack] = {
@@ -71,33 +78,89 @@ def attack_all(directory: Path, names: list[str]) -> None:
     with BrokerProcess("--data", str(directory / "data"), "--log", str(log)) as broker:
         for topic in ("honest", "t", "long"):
             hostile.create_topic(broker.address, topic)
-        if "deaf" in names:
-            hostile.fill(broker.address, "long", 120 * MB)
+        hostile.fill(broker.address, "long", 120 * MB if "deaf" in names else 1)
+        hostile.garbage_bodies(broker.address)  # so that every handler has been imported
+        baseline = broker.resident_bytes()
         with HonestClient(broker.address, "honest") as honest:
-            row("before", honest.during(seconds=SECONDS), broker)
-            for name in names:
-                started = time.monotonic()
-                latency, _ = honest.during(lambda name=name: ATTACKS[name](broker.address))
-                row(name, latency, broker, time.monotonic() - started)
-            if "flood" in names:
-                row("flood, stuck", beside_stuck_flood(broker.address, honest), broker)
-            row("after", honest.during(seconds=SECONDS), broker)
+            for niceness in NICENESSES:
+                Measurement(broker, honest, niceness).run(names)
+        time.sleep(SETTLE_SECONDS)
+        print(f"resident: {baseline // MB} MB before all attacks, {broker.resident_bytes() // MB} MB after")
         broker.stop()
     text = log.read_text()
     print(f"slow turns {text.count('A turn of the reactor')}, tracebacks {text.count('Traceback')}")
 
 
-def beside_stuck_flood(address: Address, honest: HonestClient) -> Latency:
+class Measurement:
+    """All attacks at one niceness, and what they are compared with."""
+
+    def __init__(self, broker: BrokerProcess, honest: HonestClient, niceness: int) -> None:
+        self._broker = broker
+        self._honest = honest
+        self._niceness = niceness
+        self._quiet_ms = self._spinner_ms = float("nan")
+
+    def run(self, names: list[str]) -> None:
+        print(f"attackers at niceness {self._niceness}")
+        print(f"{'':<14} {'p50':>7} {'p99':>7} {'max':>7} ms   p99: x quiet, x spinner   CPU: attackers, broker")
+        self._quiet_ms = self._row("quiet", lambda: time.sleep(SECONDS))
+        self._spinner_ms = self._row("spinner", spin)
+        for name in names:
+            self._row(name, lambda name=name: again_and_again(ATTACKS[name], self._broker.address))
+        if "flood" in names:
+            self._row("flood, stuck", lambda: stuck_flood(self._broker.address))
+        self._row("quiet again", lambda: time.sleep(SECONDS))
+
+    def _row(self, name: str, work: Callable[[], object]) -> float:
+        """What honest clients saw while a process of its own did this; the 99th percentile."""
+        broker_before, started = cpu_seconds(self._broker), time.monotonic()
+        latency, attackers = self._honest.during(lambda: in_child(work, self._niceness))
+        seconds = time.monotonic() - started
+        broker = cpu_seconds(self._broker) - broker_before
+        p99 = latency.at(0.99)
+        fds = len(os.listdir(f"/proc/{self._broker.process.pid}/fd"))
+        print(
+            f"{name:<14} {latency.at(0.5):7.2f} {p99:7.2f} {latency.at(1):7.1f}      "
+            f"{p99 / self._quiet_ms:6.1f} {p99 / self._spinner_ms:9.1f}            "
+            f"{attackers / seconds:7.0%} {broker / seconds:7.0%}   {len(latency.values)} requests, "
+            f"{self._broker.resident_bytes() // MB} MB, {fds} fds",
+            flush=True,
+        )
+        return p99
+
+
+def in_child(work: Callable[[], object], niceness: int) -> float:
+    """Does it in a process of its own; the CPU seconds that it took."""
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            os.nice(niceness)
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    _, _, usage = os.wait4(child, 0)
+    return usage.ru_utime + usage.ru_stime
+
+
+def again_and_again(attack: Attack, address: Address) -> None:
+    until = time.monotonic() + SECONDS
+    while time.monotonic() < until:
+        attack(address)
+
+
+def spin() -> None:
+    until = time.monotonic() + SECONDS
+    while time.monotonic() < until:
+        pass
+
+
+def stuck_flood(address: Address) -> None:
     """The flooders are still there, with more to send and answers that they do not read."""
     with ExitStack() as stack:
         hostile.flood(stack, address, hostile.API_VERSIONS_0 * 1000, FLOODERS, 10**9)
-        return honest.during(seconds=SECONDS)
-
-
-def row(name: str, latency: Latency, broker: BrokerProcess, seconds: float | None = None) -> None:
-    took = "" if seconds is None else f"{seconds:.2f} s"
-    fds = len(os.listdir(f"/proc/{broker.process.pid}/fd"))
-    print(f"{name:<14} {took:>8}  {latency}  {broker.resident_bytes() // MB} MB, {fds} fds", flush=True)
+        time.sleep(SECONDS)
 
 
 def many_partitions(directory: Path, topics: int, partitions: int) -> None:

@@ -99,6 +99,19 @@ def poller_of(poller, source):
     return poller
 
 
+def test_who_is_watched_once_is_told_of_once(pair, poller):
+    client, server = pair
+    client.send([b"x"])
+    poller.watch(server, READABLE, once=True)
+    assert poller.poll(5000) == [(server.fileno(), READABLE)]
+    assert poller.poll(0) == []
+    poller.watch(server, READABLE, once=True)
+    assert poller.poll(5000) == [(server.fileno(), READABLE)], "what was not read is still there"
+    poller.watch(server, READABLE)
+    assert poller.poll(5000) == poller.poll(5000) == [(server.fileno(), READABLE)]
+    poller.unwatch(server)
+
+
 def test_a_file_is_sent_from_where_it_lies(pair, poller, ports, outside):
     client, server = pair
     path = f"{outside.root}/0.log"

@@ -18,6 +18,7 @@ from odradek.records import kernel, layout, pure_encode, pure_gather, pure_walk
 from odradek.records.arrow import BinaryColumn, HeadersColumn
 from odradek.records.build import BatchBuilder, BatchIdentity, build
 from odradek.records.columns import scan
+from odradek.records.crc import crc32c
 from odradek.records.pure_walk import INT64_MIN, RecordsSummary
 from odradek.records.record import Record, write_record
 from odradek.records.rows import Rows
@@ -96,6 +97,54 @@ def test_check_records_accepts_what_is_sound(records: list[Any]) -> None:
     if records:
         assert found.max_timestamp_delta == max(record[1] for record in records)
         assert (found.first_offset_delta, found.last_offset_delta) == (deltas[0], deltas[-1])
+
+
+@st.composite
+def produced_batches(draw: st.DrawFn) -> bytes:
+    """As a producer sends them, and with a header in which a field or two is odd."""
+    records = draw(RECORDS.map(lambda many: [(index, *record[1:]) for index, record in enumerate(many)]) | RECORDS)
+    body = draw(damaged(st.just(section(records)))) if draw(st.booleans()) else section(records)
+    count = len(records)
+    fields: list[Any] = [0, len(body) + layout.HEADER_SIZE - layout.LOG_OVERHEAD, -1, 2, 0, 0, count - 1, 1000, 1000]
+    fields += [-1, -1, -1, count]
+    odd = st.tuples(st.sampled_from([0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12]), st.integers(-1, 20))
+    for place, value in draw(st.lists(odd, max_size=2)):
+        fields[place] = value
+    if draw(st.booleans()):
+        fields[7] = draw(INT64)
+    batch = bytearray(layout.HEADER.pack(*fields) + body)
+    if draw(st.integers(0, 9)):
+        batch[layout.CRC_OFFSET : layout.ATTRIBUTES_OFFSET] = crc32c(batch[layout.ATTRIBUTES_OFFSET :]).to_bytes(
+            4, "big"
+        )
+    return bytes(batch)
+
+
+@settings(max_examples=600, deadline=None)
+@given(
+    produced_batches() | st.binary(max_size=80),
+    st.sampled_from([60, 100, 1 << 20]),
+    st.booleans(),
+    st.integers(-1, 2000) | INT64,
+    st.sampled_from([-1, 0, 10, (1 << 63) - 1]),
+    st.sampled_from([0, 10, (1 << 63) - 1]),
+)
+def test_check_batch(batch: bytes, bytes_max: int, needs_keys: bool, now: int, before: int, after: int) -> None:
+    def facts(module: Any) -> Any:
+        return outcome(lambda: module.check_batch(batch, bytes_max, needs_keys, now, before, after))
+
+    assert facts(walk) == facts(pure_walk)
+
+
+def test_check_batch_tells_the_facts() -> None:
+    batch = bytes(build([b"a", b"b"], default_timestamp=1000).data)
+    for module in (walk, pure_walk):
+        assert module.check_batch(batch, 1000, False, 1000, 5, 5) == (2, 1000, 0, 1000, -1)
+        assert module.check_batch(batch, 1000, False, 1006, 5, 5) is None
+        assert module.check_batch(batch, 1000, False, 994, 5, 5) is None
+        assert module.check_batch(batch, 1000, False, 1006, -1, 5) is not None
+        assert module.check_batch(batch, 1000, True, 1000, 5, 5) is None
+        assert module.check_batch(batch, len(batch) - 1, False, 1000, 5, 5) is None
 
 
 @settings(max_examples=300, deadline=None)

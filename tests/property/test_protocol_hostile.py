@@ -11,9 +11,11 @@ from reference_encoder import ReferenceEncoder, varint
 from odradek.protocol import field as kinds
 from odradek.protocol.errors import PeerProtocolError
 from odradek.protocol.messages.header import RequestHeader
+from odradek.protocol.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.plan import DECODED_BYTES_BASE, DECODED_BYTES_PER_BYTE
 
+MB = 1024 * 1024
 FRAME_BYTES = 32 * 1024  # its share of the limit is as large as the base
 
 HOSTILE_VARINTS = [
@@ -121,6 +123,53 @@ def test_memory_of_unknown_tags_stays_within_the_limit(content, codec, traced):
     frame = RequestHeader().to_bytes(2)[:-1] + varint(count) + tags
     limit = DECODED_BYTES_BASE + DECODED_BYTES_PER_BYTE * len(frame)
     assert peak_bytes(codec, RequestHeader, 2, frame) <= limit
+
+
+def long_requests():
+    """Frames of several MB with nothing but small things in them: (class, version, frame)."""
+    head = ProduceRequest(acks=1, timeout_ms=1, topic_data=[]).to_bytes(9)[:-2]
+    partition = b"\0\0\0\0" + varint(0) + b"\0"  # null records
+    count = 4 * MB // len(partition)
+    topic = varint(1) + varint(count + 1) + partition * count + b"\0"
+    yield "one topic", ProduceRequest, 9, head + varint(2) + topic + b"\0"
+    topic = varint(1) + varint(2) + partition + b"\0"
+    count = 4 * MB // len(topic)
+    yield "many topics", ProduceRequest, 9, head + varint(count + 1) + topic * count + b"\0"
+    wide = ("x" * 30_000 + "\U0001f600").encode()
+    topic = varint(len(wide) + 1) + wide + varint(1) + b"\0"
+    count = 12 * MB // len(topic)
+    yield "wide names", ProduceRequest, 9, head + varint(count + 1) + topic * count + b"\0"
+    count = 2 * MB
+    yield "tags", RequestHeader, 2, RequestHeader().to_bytes(2)[:-1] + varint(count) + (varint(9) + varint(0)) * count
+
+
+LONG_REQUESTS = {name: rest for name, *rest in long_requests()}
+
+
+@pytest.mark.parametrize("name", LONG_REQUESTS)
+def test_a_long_frame_buys_no_more_memory(name, codec, traced):
+    """100 MB of empty partitions would be gigabytes: there is an end to what a request may name, whatever its size."""
+    cls, version, frame = LONG_REQUESTS[name]
+    assert len(frame) * DECODED_BYTES_PER_BYTE > 2 * cls.decoded_bytes_max
+    assert peak_bytes(codec, cls, version, frame) <= cls.decoded_bytes_max
+    assert outcome_of(codec, cls, version, frame) is None
+
+
+@pytest.mark.parametrize("topics", [1, 10_000])
+def test_records_for_ten_thousand_partitions_are_taken(topics, codec):
+    data = [PartitionProduceData(index=number, records=b"r" * 500) for number in range(10_000 // topics)]
+    sent = [
+        TopicProduceData(name=f"topic-with-an-honest-name-{number}", partition_data=data) for number in range(topics)
+    ]
+    frame = ProduceRequest(acks=1, timeout_ms=1, topic_data=sent).to_bytes(9)
+    message, _ = codec.decode(ProduceRequest.plan(9), frame, 0)
+    assert sum(len(topic.partition_data) for topic in message.topic_data) == 10_000
+
+
+def test_the_limit_of_a_request_says_the_same_words_in_both(codecs):
+    for cls, version, frame in LONG_REQUESTS.values():
+        outcome, _ = decoded(codecs, cls, version, frame)
+        assert isinstance(outcome, str)
 
 
 def test_a_lie_costs_next_to_nothing(codec, traced):

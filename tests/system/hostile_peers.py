@@ -287,6 +287,23 @@ def produce_everywhere(address, count=10_000):
     return answer if answer == CLOSED else {topic.partition_responses[0].error_code for topic in answer.responses}
 
 
+def empty_partitions(address, size=90 * MB):
+    """A produce request of one topic whose partitions have no records: six bytes each."""
+    partition = b"\0\0\0\0\0\0"
+    count = size // len(partition)
+    header = struct.pack(">hhihB", 0, 9, 7, -1, 0)
+    body = b"\0" + struct.pack(">hi", 1, 1000) + b"\2\1" + varint(count + 1) + partition * count + b"\0\0"
+    return tell(address, framed(header + body))
+
+
+def varint(value):
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes((*out, value))
+
+
 def giant_metadata(address, count=100_000, creates=False):
     topics = [MetadataRequestTopic(name=f"missing-{number}") for number in range(count)]
     answer = ask(address, MetadataRequest(topics=topics, allow_auto_topic_creation=creates), 9)

@@ -14,6 +14,7 @@ from broker_process import BrokerProcess
 from hostile_peers import CLOSED, MB, until
 
 RESIDENT_MARGIN_BYTES = 40 * MB  # what the allocator keeps for itself after the worst of them
+AFTER_ALL_MARGIN_BYTES = 30 * MB  # and what of it is left for good after all of them, with every handler imported
 CONNECTIONS = 5000
 UNSUPPORTED_VERSION, UNKNOWN_TOPIC_OR_PARTITION, POLICY_VIOLATION = 35, 3, 44
 
@@ -28,6 +29,7 @@ def broker(tmp_path_factory):
         for topic in ("t", "long"):
             hostile.create_topic(started.address, topic)
         hostile.fill(started.address, "long", 120 * MB)
+        started.baseline_bytes = started.resident_bytes()
         yield started
         status, error = started.stop()
         assert (status, error) == (0, "")
@@ -142,3 +144,15 @@ def test_a_topic_of_two_billion_partitions(unharmed):
 def test_a_hundred_thousand_topics_at_once(unharmed):
     assert hostile.many_topics(unharmed, 20_000) == {POLICY_VIOLATION}
     assert hostile.many_topics(unharmed, 100_000) in (CLOSED, {POLICY_VIOLATION})
+
+
+def test_a_produce_request_of_nothing_but_empty_partitions(unharmed, broker):
+    """90 MB that would be gigabytes of objects."""
+    before = broker.resident_bytes()
+    assert hostile.empty_partitions(unharmed) == CLOSED
+    until(lambda: broker.resident_bytes() < before + RESIDENT_MARGIN_BYTES)
+
+
+def test_after_all_of_them_memory_is_about_where_it_was(broker):
+    """The last test of this file; whatever ran before it has had its effect."""
+    until(lambda: broker.resident_bytes() < broker.baseline_bytes + AFTER_ALL_MARGIN_BYTES)

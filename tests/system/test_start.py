@@ -13,6 +13,10 @@ from pathlib import Path
 import pytest
 from broker_process import ROOT, BrokerProcess
 
+from odradek.protocol.frames import METADATA
+from odradek.protocol.messages.metadata_cluster import FeatureLevelRecord
+from odradek.raft.batches import record_batches, values_batch
+
 API_VERSIONS = struct.pack(">hhih", 18, 0, 7, -1)
 
 KRAFT_3_3 = """
@@ -65,11 +69,11 @@ def until(condition, seconds=20):
         time.sleep(0.02)
 
 
-def refused(*arguments, **more):
-    """Exit status and the one line of a start that must not succeed."""
+def refused(*arguments, status=1, **more):
+    """The one line of a start that must not succeed; a mistake in flags or configs has status 2."""
     broker = BrokerProcess(*arguments, **more)
-    status, error = broker.wait()
-    assert status != 0
+    ended, error = broker.wait()
+    assert ended == status, error
     assert error.count("\n") == 1, error
     assert "Traceback" not in error
     return error
@@ -191,12 +195,46 @@ def test_a_port_that_is_taken(tmp_path):
         line = refused("--data", str(tmp_path / "data"), listen=f"127.0.0.1:{port}")
     assert f"127.0.0.1:{port}" in line
     assert "in use" in line
+    assert "--listen" in line
+
+
+@pytest.mark.parametrize("has_config", [False, True])
+def test_a_3_3_does_not_start_on_a_dir_of_a_4_3(tmp_path, has_config):
+    data = tmp_path / "data"
+    with BrokerProcess("--data", str(data)) as broker:
+        broker.stop()
+    flags = ["--data", str(data), "--release-version", "3.3"]
+    if has_config:
+        config = tmp_path / "server.properties"
+        config.write_text(KRAFT_3_3.replace("9093", str(free_port())))
+        flags += ["--config", str(config)]
+    line = refused(*flags)
+    assert str(data) in line
+    assert "metadata.version 30 (4.3-IV0)" in line or "kraft.version 1" in line
+    assert "release 3.3 knows" in line
+    with BrokerProcess("--data", str(data)) as broker:
+        assert answers(broker.address), "nothing has happened to it"
+
+
+def test_a_metadata_version_that_is_not_known_yet(tmp_path):
+    data = tmp_path / "data"
+    with BrokerProcess("--data", str(data)) as broker:
+        broker.stop()
+    log = data / "__cluster_metadata-0" / "00000000000000000000.log"
+    last = record_batches(log.read_bytes())[-1]
+    level = METADATA.encode(FeatureLevelRecord(name="metadata.version", feature_level=99), 0)
+    with log.open("ab") as file:
+        file.write(values_batch([level], last.last_offset + 1, last.partition_leader_epoch, last.max_timestamp))
+    line = refused("--data", str(data))
+    assert "metadata.version 99" in line
+    assert "7 to 30" in line
 
 
 def test_a_dir_that_is_locked(tmp_path):
     with BrokerProcess("--data", str(tmp_path / "data")) as broker:
         line = refused("--data", str(tmp_path / "data"))
         assert "is in use" in line
+        assert "--data" in line
         assert answers(broker.address), "the first one does not mind"
 
 
@@ -242,15 +280,32 @@ def test_a_dir_that_cannot_be_read(tmp_path):
     ],
 )
 def test_a_bad_property(tmp_path, override, told):
-    assert told in refused("--data", str(tmp_path / "data"), "--override", override)
+    assert told in refused("--data", str(tmp_path / "data"), "--override", override, status=2)
+
+
+def test_a_config_that_nobody_knows_is_one_line_and_no_obstacle(tmp_path):
+    with BrokerProcess("--data", str(tmp_path / "data"), "--override", "num.partition=3") as broker:
+        assert answers(broker.address)
+        status, error = broker.stop()
+    assert status == 0
+    assert error == "odradek: warning: num.partition is no config of a broker: ignored (did you mean num.partitions?)\n"
 
 
 def test_a_config_that_is_not_there(tmp_path):
-    assert "nowhere.properties" in refused("--config", str(tmp_path / "nowhere.properties"))
+    assert "nowhere.properties" in refused("--config", str(tmp_path / "nowhere.properties"), status=2)
+
+
+def test_a_config_from_the_time_of_zookeeper(tmp_path):
+    config = tmp_path / "server.properties"
+    config.write_text(f"broker.id=0\nlog.dirs={tmp_path / 'data'}\nzookeeper.connect=localhost:2181\n")
+    line = refused("--config", str(config), listen=None, status=2)
+    assert "ZooKeeper" in line
+    assert "process.roles=broker,controller" in line
+    assert not (tmp_path / "data").exists()
 
 
 def test_more_brokers_come_later(tmp_path):
-    assert "cluster" in refused("--brokers", "3", "--data", str(tmp_path / "data"))
+    assert "cluster" in refused("--brokers", "3", "--data", str(tmp_path / "data"), status=2)
 
 
 # Kafka's scripts

@@ -104,8 +104,18 @@ class ControllerServer:
         shared.raft.register(shared.loader)
         shared.inter_broker.attach(releases.CONTROLLER, self.dispatcher, self.endpoints[0].listener)
         await self.controller.until_active()
+        self._ensure_supported(self.controller)
         self.socket_server.enable()
         self._add_publishers()
+
+    def _ensure_supported(self, controller: QuorumController) -> None:
+        """What another release has written there, this one may read wrongly or not at all: it serves none of it."""
+        reason = controller.core.features.reason_not_to_serve(self._shared.raft.kraft_version)
+        if reason is not None:
+            raise StartRefused(
+                f"{self._shared.dirs.metadata_dir} cannot be served: {reason}. Start it at the release that has "
+                "written it, or give this one another directory."
+            )
 
     def _add_publishers(self) -> None:
         shared = self._shared

@@ -4,6 +4,7 @@ from typing import Protocol
 
 from odradek.broker.server_log import Logger
 from odradek.coordinator.group.coordinator import GroupCoordinator
+from odradek.coordinator.metrics import register_groups, register_transactions
 from odradek.coordinator.shard import Tell
 from odradek.coordinator.transaction.coordinator import TransactionCoordinator
 from odradek.handlers.services import Services
@@ -32,6 +33,8 @@ class Coordinators:
             tell=_teller(log),
         )
         services.replicas.membership = services.transactions
+        register_groups(services.metrics, services.groups)
+        register_transactions(services.metrics, services.transactions)
         self._all: list[Coordinator] = [services.groups, services.transactions]
 
     def applied(self, delta: MetadataDelta, image: MetadataImage) -> None:

@@ -4,6 +4,9 @@ A new replica has no dir on record, unless the broker has only one; a replica th
 controller must know, so that a failed dir takes the leadership of its own partitions and of no others.
 """
 
+from collections.abc import Mapping
+from itertools import islice
+
 from odradek.broker.inter_broker import ACTIVE_CONTROLLER
 from odradek.broker.lifecycle import BrokerLifecycle
 from odradek.broker.server_log import Logger
@@ -14,6 +17,7 @@ from odradek.metadata.versions import DIRECTORY_ASSIGNMENT
 from odradek.protocol import errors
 
 ASSIGNMENTS_PER_REQUEST_MAX = 2250
+LOOKED_AT_PER_TURN = 256
 RETRY_MS = 500
 
 Replica = tuple[bytes, int]  # topic id and partition
@@ -62,23 +66,29 @@ class DirectoryAssignments:
 
     async def _send_some(self) -> bool:
         """Whether the controller has taken them; otherwise they are still to be sent."""
-        some = list(self._pending)[:ASSIGNMENTS_PER_REQUEST_MAX]
-        wrong = {replica: directory for replica in some if (directory := self._missing(replica)) is not None}
-        for replica in some:
-            del self._pending[replica]
+        wrong: dict[Replica, bytes] = {}
+        directory_ids = self._shared.dirs.directory_ids
+        while self._pending and len(wrong) + LOOKED_AT_PER_TURN <= ASSIGNMENTS_PER_REQUEST_MAX:
+            for replica in list(islice(self._pending, LOOKED_AT_PER_TURN)):
+                del self._pending[replica]
+                directory = self._missing(replica, directory_ids)
+                if directory is not None:
+                    wrong[replica] = directory
+            if self._pending:
+                await self._shared.loop.sleep(0)
         if not wrong or await self._assign(wrong):
             return True
         self._pending = dict.fromkeys(wrong) | self._pending
         return False
 
-    def _missing(self, replica: Replica) -> bytes | None:
+    def _missing(self, replica: Replica, directory_ids: Mapping[str, bytes]) -> bytes | None:
         """The dir of the replica, if the metadata has another one for it."""
         topic = self._shared.cache.topic_by_id(replica[0])
         state = None if topic is None else topic.partitions.get(replica[1])
         log = None if topic is None else self._logs.get(topic.name, replica[1])
         if state is None or log is None or self._shared.node_id not in state.replicas:
             return None
-        directory_id = self._shared.dirs.directory_ids.get(self._logs.dirs.of_log(log).path)
+        directory_id = directory_ids.get(self._logs.dirs.of_log(log).path)
         return directory_id if directory_id != state.directory_of(self._shared.node_id) else None
 
     async def _assign(self, wrong: dict[Replica, bytes]) -> bool:

@@ -112,6 +112,7 @@ def wire(configs: DynamicBrokerConfig, services: Any) -> None:
     configs.listen(any_of("cordoned.log.dirs"), lambda layers: services.lifecycle.communicate_now())
     configs.listen(concerns_network, lambda layers: services.socket_server.update_config(layers.config))
     configs.listen(_concerns_logs, lambda layers: services.replicas.update_config(layers))
+    configs.listen(starting_with("group.consumer."), lambda layers: services.groups.update_config(layers.config))
 
 
 _concerns_logs = starting_with(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from odradek.broker.start_refused import StartRefused
+from odradek.broker.start_refused import BadConfig, StartRefused
 from odradek.config.listeners import Endpoint, advertised
 from odradek.config.parsed import Config
 from odradek.network.socket_server import SocketServer
@@ -17,11 +17,16 @@ def bind(server: SocketServer, endpoint: Endpoint, serve: Any, plane: str) -> En
     try:
         listener = server.add_listener(endpoint, serve, plane=plane)
     except OSError as error:
-        where = f"{endpoint.host or '0.0.0.0'}:{endpoint.port}"
-        raise StartRefused(f"cannot listen on {where} ({endpoint.listener}): {error.strerror}") from error
+        where = shown(endpoint.host or "0.0.0.0", endpoint.port)
+        remedy = "set another --listen HOST:PORT, or other listeners" if plane == "data" else "set other listeners"
+        raise StartRefused(f"cannot listen on {where} ({endpoint.listener}): {error.strerror}; {remedy}") from error
     except ValueError as error:  # a ConfigError, or what OpenSSL has against the stores
-        raise StartRefused(str(error)) from error
+        raise BadConfig(str(error)) from error
     return Endpoint(endpoint.listener, endpoint.protocol, endpoint.host, listener.address[1])
+
+
+def shown(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def advertised_endpoints(config: Config, bound: Mapping[str, Endpoint], host_name: HostName) -> list[Endpoint]:

@@ -8,7 +8,7 @@ it; the one that is to hold the metadata log must be usable.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from odradek.broker.start_refused import StartRefused
+from odradek.broker.start_refused import BadConfig, StartRefused
 from odradek.config.broker import TABLE
 from odradek.log.log_dir import NO_BROKER_EPOCH, LogDirRefused, clean_shutdown_epoch, lock_dir, make_dir
 from odradek.metadata import meta_properties, storage
@@ -29,7 +29,7 @@ def dirs_of(properties: Mapping[str, object]) -> tuple[tuple[str, ...], str]:
     listed = given if isinstance(given, (list, tuple)) else str(given).split(",")
     log_dirs = tuple(_clean(str(path)) for path in listed if str(path).strip())
     if not log_dirs:
-        raise StartRefused("log.dirs names no directory")
+        raise BadConfig("log.dirs names no directory")
     return log_dirs, _clean(str(properties.get("metadata.log.dir") or log_dirs[0]))
 
 

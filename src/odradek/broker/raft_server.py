@@ -16,13 +16,14 @@ from odradek.broker.dynamic_config import DynamicBrokerConfig
 from odradek.broker.formatting import format_fresh_dirs, release_of
 from odradek.broker.http import HttpServer
 from odradek.broker.lifecycle import RUNNING
-from odradek.broker.listening import HostName
+from odradek.broker.listening import HostName, shown
 from odradek.broker.monitoring import pages
 from odradek.broker.node_dirs import NodeDirs, dirs_of
 from odradek.broker.server_log import ServerLog, Sink
 from odradek.broker.shared import Shared
-from odradek.broker.start_refused import StartRefused
+from odradek.broker.start_refused import BadConfig, StartRefused
 from odradek.config.errors import ConfigError
+from odradek.config.legacy_cluster import refuse_legacy_cluster
 from odradek.config.listeners import has_role
 from odradek.handlers.faults import Faults
 from odradek.network.listener_security import MakeTlsContext
@@ -32,7 +33,7 @@ from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Cancelled
 from odradek.reactor.task import Task
 
-__all__ = ["KafkaRaftServer", "StartRefused"]
+__all__ = ["BadConfig", "KafkaRaftServer", "StartRefused"]
 
 NAME = "kafka.server.KafkaRaftServer"
 
@@ -55,6 +56,7 @@ class KafkaRaftServer:
         "_stopping",
         "_tls",
         "broker",
+        "config_warnings",
         "controller",
         "log",
         "loop",
@@ -100,6 +102,7 @@ class KafkaRaftServer:
         self._http: HttpServer | None = None
         self._starting: Task[None] | None = None
         self._stopping: Task[None] | None = None
+        self.config_warnings: tuple[str, ...] = ()  # names that no config has, and the like
         self.shared: Shared | None = None
         self.controller: ControllerServer | None = None
         self.broker: BrokerServer | None = None
@@ -112,9 +115,12 @@ class KafkaRaftServer:
         self._starting = self.loop.spawn(self._start())
         try:
             await self._starting
-        except (StartRefused, ConfigError) as error:
+        except ConfigError as error:
             await self.stop()
-            raise StartRefused(str(error)) from None
+            raise BadConfig(str(error)) from None
+        except StartRefused:
+            await self.stop()
+            raise
 
     async def _start(self) -> None:
         shared = self.shared = await self._make_shared()
@@ -129,6 +135,7 @@ class KafkaRaftServer:
         self._log.info("Kafka Server started")
 
     async def _make_shared(self) -> Shared:
+        refuse_legacy_cluster(self._properties)
         dirs = self._dirs = NodeDirs(*dirs_of(self._properties))
         await self.loop.submit(dirs.look_job(self.loop.ports.disk))
         for path, reason in dirs.unusable.items():
@@ -152,10 +159,11 @@ class KafkaRaftServer:
 
     def _warn(self, configs: DynamicBrokerConfig) -> None:
         log = self.log.logger("kafka.server.KafkaConfig")
-        for warning in configs.config.warnings:
+        self.config_warnings = configs.config.warnings
+        for warning in self.config_warnings:
             log.warn(warning)
         if not has_role(configs.config, "controller") or not has_role(configs.config, "broker"):
-            raise StartRefused(
+            raise BadConfig(
                 "process.roles must be broker,controller: nodes with one of the two come with the cluster, "
                 "which is not built yet"
             )
@@ -170,7 +178,9 @@ class KafkaRaftServer:
                 self.loop, host, port, pages(self, shared), lambda error: log.error("A page failed.", error)
             )
         except OSError as error:
-            raise StartRefused(f"cannot listen on {host}:{port} (--metrics): {error.strerror}") from error
+            raise StartRefused(
+                f"cannot serve metrics on {shown(host, port)}: {error.strerror}; set another --metrics"
+            ) from error
 
     # What it is
 
@@ -179,8 +189,7 @@ class KafkaRaftServer:
         """The addresses for clients, of the first listener that they may use."""
         assert self.broker is not None
         endpoint = self.broker.advertised[0]
-        host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
-        return f"{host}:{endpoint.port}"
+        return shown(endpoint.host, endpoint.port)
 
     @property
     def cluster_id(self) -> str:

@@ -1,10 +1,9 @@
 """A server as a process: signals, limits, garbage collection, the log's file, and what its end means.
 
-exit status: 0 after a clean stop (SIGTERM, Ctrl-C), 1 when it could not start or had to give up, always with one line
-on standard error that says why.
+exit status: 0 after a clean stop (SIGTERM, Ctrl-C), 1 when it could not start or had to give up, 2 when its config is
+to blame, always with one line on standard error that says why.
 """
 
-import gc
 import os
 import resource
 import signal
@@ -13,8 +12,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
+from odradek.cli import garbage
 from odradek.cli.failure import Failure
 from odradek.cli.output import complain
+from odradek.cli.trimming import Trimming
 from odradek.reactor.adapters import system_ports
 from odradek.reactor.adapters.log_writer import LogWriter
 from odradek.reactor.adapters.tls import tls_context
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 Listen = tuple[str, int]
 
-COLLECT_EVERY_MS = 10_000
 OPEN_FILES_WANTED = 1 << 20
 SWITCH_SECONDS = 0.0005  # how long a job's thread may make the reactor wait after each of its system calls
 _WORKERS = 8  # num.io.threads' default, until the config is read
@@ -70,6 +70,7 @@ class ServerOptions:
 
 def run_server(options: ServerOptions) -> int:
     _raise_open_files_limit()
+    garbage.begin()
     sys.setswitchinterval(SWITCH_SECONDS)
     writer = LogWriter(*_log_targets(options))
     try:
@@ -115,7 +116,7 @@ class ServerProcess:
             self._loop.close()
 
     def _run(self) -> int:
-        from odradek.broker.raft_server import KafkaRaftServer, StartRefused
+        from odradek.broker.raft_server import BadConfig, KafkaRaftServer, StartRefused
 
         options = self._options
         try:
@@ -135,15 +136,24 @@ class ServerProcess:
                 options.attendant.attend(self._loop, server, self._stop)
             self._loop.run_until(self._loop.spawn(server.start()))
         except StartRefused as refused:
+            self._warn()
             complain(refused)
-            return 1
+            return 2 if isinstance(refused, BadConfig) else 1
         except Cancelled:
             pass  # asked to stop before it was up, or it gave up
         else:
+            self._warn()
             self._announce(server)
-            _settle_garbage(self._loop)
+            garbage.settle(self._loop)
+            Trimming(self._loop).look_later()
             self._loop.run_until(server.stopped)
         return self._ended()
+
+    def _warn(self) -> None:
+        """Whoever mistypes a config should see it; a log on the terminal has said it already."""
+        if self._server is not None and self._options.announces and self._options.log != "-":
+            for warning in self._server.config_warnings:
+                complain(f"warning: {warning}")
 
     def _announce(self, server: "KafkaRaftServer") -> None:
         if not self._options.announces or self._stopping is not None:
@@ -195,23 +205,6 @@ def _raise_open_files_limit() -> None:
     if soft < wanted:
         with suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-def _settle_garbage(loop: Loop) -> None:
-    """What was built at the start lives as long as the process; full collections wait for a quiet moment."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 50, 1_000_000)
-    _collect_when_idle(loop, loop.idle_ms)
-
-
-def _collect_when_idle(loop: Loop, idle_before_ms: int) -> None:
-    def look() -> None:
-        if loop.idle_ms - idle_before_ms > COLLECT_EVERY_MS // 2:
-            gc.collect()
-        _collect_when_idle(loop, loop.idle_ms)
-
-    loop.after(COLLECT_EVERY_MS, look)
 
 
 def _host_name() -> str:

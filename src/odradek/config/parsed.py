@@ -8,6 +8,7 @@ from odradek.config.errors import ConfigError, missing, one_line
 from odradek.config.types import HIDDEN, shown
 
 _VALUES_MAX = 100_000  # names in one set of values, known or not
+_NAME_CHARS_MAX = 100  # of an unknown name, for which a similar one is looked for
 
 
 class Config(Mapping[str, Any]):
@@ -103,7 +104,14 @@ def _unknown(table: Table, name: str, release: str) -> str:
     elsewhere = table.rows.get(name)
     if elsewhere is not None:
         return f"{name} is no config of release {release}, but of {', '.join(elsewhere.releases)}: ignored"
-    return f"{one_line(name)} is no config of a {table.name}: ignored"
+    return f"{one_line(name)} is no config of a {table.name}: ignored{_similar(table, name)}"
+
+
+def _similar(table: Table, name: str) -> str:
+    from difflib import get_close_matches  # only a mistake needs it
+
+    found = get_close_matches(name[:_NAME_CHARS_MAX], table.rows, 1, cutoff=0.8)
+    return f" (did you mean {found[0]}?)" if found else ""
 
 
 def _shown(table: Table, release: str, name: str, value: object) -> str | None:

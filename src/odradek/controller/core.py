@@ -13,7 +13,7 @@ The parts: `cluster` who is there, `topics` what they hold, `features`, `configs
 `producer_ids`. The modules of the events are imported when they are first needed: a start must not wait for them.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from odradek.controller.acls import Acls
@@ -172,10 +172,11 @@ class ControllerCore:
     def has_directories(self) -> bool:
         return self.features.metadata_version >= versions.DIRECTORY_ASSIGNMENT
 
-    def versioned(self, records: Iterable[Message]) -> list[Versioned]:
-        """Each with the version in which the cluster reads it."""
+    def versioned(self, records: Iterable[Message | None]) -> Iterable[Versioned | None]:
+        """Each with the version in which the cluster reads it; made one at a time if the records are."""
         level = self.features.metadata_version
-        return [(record, version_of(record, level)) for record in records]
+        made = (None if record is None else (record, version_of(record, level)) for record in records)
+        return list(made) if isinstance(records, Sequence) else made
 
     def has_online_directory(self, broker_id: int, partition: Partition) -> bool:
         broker = self.cluster.brokers[broker_id]

@@ -1,6 +1,6 @@
 """Elections: what a broker that comes or goes means for its partitions, and those that an admin or a timer asks for."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from odradek.controller.change import PREFERRED, UNCLEAN, Change
@@ -32,39 +32,32 @@ PREFERRED_ELECTION, UNCLEAN_ELECTION = 0, 1
 REBALANCED_PER_TURN_MAX = 1_000  # partitions that one automatic rebalance moves
 
 
-def broker_left(core: "ControllerCore", broker_id: int) -> list[PartitionChangeRecord]:
+# These go through all that a broker holds, which may be a lot: one partition at a time, as the runtime takes them, and
+# None for one that stays as it is.
+Changes = Iterator[PartitionChangeRecord | None]
+
+
+def broker_left(core: "ControllerCore", broker_id: int) -> Changes:
     """Other leaders for what it leads, and out of every in-sync set in which it is not alone.
 
     It is still registered as active here, so it is left out by hand.
     """
-    records = []
     for place in core.topics.in_sync.get(broker_id, ()):
-        record = changed(core, place, without=broker_id)
-        if record is not None:
-            records.append(record)
-    return records
+        yield changed(core, place, without=broker_id)
 
 
-def broker_came(core: "ControllerCore", broker_id: int) -> list[PartitionChangeRecord]:
+def broker_came(core: "ControllerCore", broker_id: int) -> Changes:
     """It leads what has no leader and is in sync with it. It is not registered as active yet."""
-    records = []
+    in_sync = core.topics.in_sync.get(broker_id, ())
     for place in core.topics.leaderless:
-        if place in core.topics.in_sync.get(broker_id, ()) or core.is_unclean_election_enabled(place[0]):
-            record = changed(core, place, including=broker_id)
-            if record is not None:
-                records.append(record)
-    return records
+        may_lead = place in in_sync or core.is_unclean_election_enabled(place[0])
+        yield changed(core, place, including=broker_id) if may_lead else None
 
 
-def elect_uncleanly(core: "ControllerCore") -> list[PartitionChangeRecord]:
+def elect_uncleanly(core: "ControllerCore") -> Changes:
     """For partitions without a leader whose topic prefers to lose records rather than to wait."""
-    records = []
     for place in core.topics.leaderless:
-        if core.is_unclean_election_enabled(place[0]):
-            record = changed(core, place)
-            if record is not None:
-                records.append(record)
-    return records
+        yield changed(core, place) if core.is_unclean_election_enabled(place[0]) else None
 
 
 def balance(core: "ControllerCore") -> list[PartitionChangeRecord]:

@@ -66,6 +66,16 @@ class Features:
                 )
         return None
 
+    def reason_not_to_serve(self, kraft_version: int) -> str | None:
+        """Why this release cannot be the controller of the cluster whose records were replayed, or None."""
+        for name, level in {versions.KRAFT_VERSION: kraft_version, **self.finalized}.items():
+            low, high = self._supported.get(name, (0, 0))
+            if not low <= level <= high:
+                shown = f"{level} ({versions.name_of(level)})" if name == versions.METADATA_VERSION else str(level)
+                known = f"only levels {low} to {high}" if high else "no such feature"
+                return f"the cluster is at {name} {shown}; release {self._release.name} knows {known}"
+        return None
+
     def _check_type(self, name: str, level: int, upgrade_type: int) -> None:
         if name not in self._supported:
             reason = f"Feature {name} not found." if level == 0 else self._not_local()

@@ -11,11 +11,14 @@
 Nobody asks for fencing in vain: a fenced broker is in no in-sync set in which there is another replica (C9).
 """
 
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from odradek.controller import elections
 from odradek.controller.directories import directories_went_offline
 from odradek.controller.registration import FENCE, IN_CONTROLLED_SHUTDOWN, UNFENCE, BrokerRegistration
+from odradek.controller.sessions import Session
 from odradek.metadata import versions
 from odradek.protocol.declare import Message
 from odradek.protocol.messages.k63_broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
@@ -42,29 +45,41 @@ def heartbeat(
     if lost:
         # One record per partition and decision: what else the broker asks for waits for its next heartbeat.
         return Decision(core.versioned(lost), response, is_atomic=False)
-    records = _cordoned_directories(core, broker, request)
-    if broker.is_fenced:
-        if request.want_shut_down:
-            response.should_shut_down = True
-        elif not request.want_fence and is_caught_up:
-            records += _unfence(core, broker)
-            response.is_fenced = False
-    elif request.want_fence:
-        records += fence(core, broker)
-        response.is_fenced = True
-        response.should_shut_down = request.want_shut_down
-    elif request.want_shut_down:
-        records += _shut_down(core, broker, response, next_offset)
+    cordoned = _cordoned_directories(core, broker, request)
+    changes = _changes(core, broker, request, response, next_offset + len(cordoned))
+    records: Iterable[Message | None] = cordoned if changes is None else chain(cordoned, changes)
     return Decision(core.versioned(records), response, is_atomic=False)
 
 
-def fence(core: "ControllerCore", broker: BrokerRegistration) -> list[Message]:
-    records: list[Message] = [*elections.broker_left(core, broker.id)]
+def _changes(
+    core: "ControllerCore",
+    broker: BrokerRegistration,
+    request: BrokerHeartbeatRequest,
+    response: BrokerHeartbeatResponse,
+    next_offset: int,
+) -> Iterator[Message | None] | None:
+    """What becomes of the broker by the table above; None if it stays as it is."""
+    if broker.is_fenced:
+        if request.want_shut_down:
+            response.should_shut_down = True
+        elif not request.want_fence and response.is_caught_up:
+            response.is_fenced = False
+            return _unfence(core, broker)
+    elif request.want_fence:
+        response.is_fenced = True
+        response.should_shut_down = request.want_shut_down
+        return fence(core, broker)
+    elif request.want_shut_down:
+        return _shut_down(core, broker, response, next_offset)
+    return None
+
+
+def fence(core: "ControllerCore", broker: BrokerRegistration) -> Iterator[Message | None]:
+    yield from elections.broker_left(core, broker.id)
     if core.features.metadata_version >= versions.REGISTRATION_CHANGES:
-        records.append(BrokerRegistrationChangeRecord(broker_id=broker.id, broker_epoch=broker.epoch, fenced=FENCE))
+        yield BrokerRegistrationChangeRecord(broker_id=broker.id, broker_epoch=broker.epoch, fenced=FENCE)
     else:
-        records.append(FenceBrokerRecord(id=broker.id, epoch=broker.epoch))
-    return records
+        yield FenceBrokerRecord(id=broker.id, epoch=broker.epoch)
 
 
 def expire(core: "ControllerCore", now_ms: int) -> Decision[int | None]:
@@ -79,36 +94,40 @@ def expire(core: "ControllerCore", now_ms: int) -> Decision[int | None]:
     return Decision(core.versioned(fence(core, broker)), broker_id, is_atomic=False)
 
 
-def _unfence(core: "ControllerCore", broker: BrokerRegistration) -> list[Message]:
-    records: list[Message] = []
+def _unfence(core: "ControllerCore", broker: BrokerRegistration) -> Iterator[Message | None]:
     if core.features.metadata_version >= versions.REGISTRATION_CHANGES:
-        records.append(BrokerRegistrationChangeRecord(broker_id=broker.id, broker_epoch=broker.epoch, fenced=UNFENCE))
+        yield BrokerRegistrationChangeRecord(broker_id=broker.id, broker_epoch=broker.epoch, fenced=UNFENCE)
     else:
-        records.append(UnfenceBrokerRecord(id=broker.id, epoch=broker.epoch))
-    return [*records, *elections.broker_came(core, broker.id)]
+        yield UnfenceBrokerRecord(id=broker.id, epoch=broker.epoch)
+    yield from elections.broker_came(core, broker.id)
 
 
 def _shut_down(
     core: "ControllerCore", broker: BrokerRegistration, response: BrokerHeartbeatResponse, next_offset: int
-) -> list[Message]:
+) -> Iterator[Message | None] | None:
     if core.features.metadata_version < versions.CONTROLLED_SHUTDOWN:
         response.should_shut_down = response.is_fenced = True
         return fence(core, broker)
     session = core.sessions.of(broker.id)
     assert session is not None
     if not broker.in_controlled_shutdown:
-        records: list[Message] = [
-            BrokerRegistrationChangeRecord(
-                broker_id=broker.id, broker_epoch=broker.epoch, in_controlled_shutdown=IN_CONTROLLED_SHUTDOWN
-            ),
-            *elections.broker_left(core, broker.id),
-        ]
-        session.controlled_shutdown_offset = next_offset + len(records) - 1
-        return records
+        return _begin_to_shut_down(core, broker, session, next_offset)
     if core.topics.leads_any(broker.id) or not _have_others_read(core, broker.id, session.controlled_shutdown_offset):
-        return []
+        return None
     response.should_shut_down = response.is_fenced = True
     return fence(core, broker)
+
+
+def _begin_to_shut_down(
+    core: "ControllerCore", broker: BrokerRegistration, session: Session, next_offset: int
+) -> Iterator[Message | None]:
+    yield BrokerRegistrationChangeRecord(
+        broker_id=broker.id, broker_epoch=broker.epoch, in_controlled_shutdown=IN_CONTROLLED_SHUTDOWN
+    )
+    for record in elections.broker_left(core, broker.id):
+        next_offset += record is not None
+        yield record
+    session.controlled_shutdown_offset = next_offset  # that of the last of these records
 
 
 def _have_others_read(core: "ControllerCore", broker_id: int, offset: int) -> bool:

@@ -40,6 +40,8 @@ class Quorum(Protocol):
     @property
     def kraft_version(self) -> int: ...
     def append(self, epoch: int, records: Sequence[Versioned]) -> int: ...
+    def encode(self, record: Versioned) -> bytes: ...
+    def append_encoded(self, epoch: int, encoded: Sequence[bytes]) -> int: ...
     def register(self, listener: "RaftListener") -> None: ...
     def unregister(self, listener: "RaftListener") -> None: ...
     def resign(self, epoch: int) -> None: ...
@@ -96,7 +98,9 @@ class QuorumController:
                 session_timeout_ms=config.session_timeout_ms,
             )
 
-        self.runtime = Runtime(loop, quorum, make_core, refusal=self._refusal, on_fault=self._faulty)
+        self.runtime = Runtime(
+            loop, quorum, make_core, refusal=self._refusal, on_fault=self._faulty, encoded_log=quorum
+        )
         self._schedules = Schedules(loop, self, config)
 
     def start(self) -> None:
@@ -116,6 +120,11 @@ class QuorumController:
     @property
     def is_active(self) -> bool:
         return self.runtime.is_active
+
+    @property
+    def is_busy(self) -> bool:
+        """A long decision is under way, and events wait behind it."""
+        return self.runtime.is_busy
 
     @property
     def epoch(self) -> int:
@@ -143,14 +152,16 @@ class QuorumController:
 
     def register_broker(self, request: "BrokerRegistrationRequest") -> "Pending[BrokerRegistrationResponse]":
         is_own = request.broker_id == self.node_id and self._is_own_lock_held()
-        now_ms, next_offset = self._now_ms(), self.quorum.log_end_offset
-        registered = self.run(lambda core: core.register_broker(now_ms, request, next_offset, is_own_lock_held=is_own))
+        now_ms = self._now_ms()
+        registered = self.run(
+            lambda core: core.register_broker(now_ms, request, self.quorum.log_end_offset, is_own_lock_held=is_own)
+        )
         self._schedules.watch_sessions()
         return registered
 
     def heartbeat(self, request: "BrokerHeartbeatRequest") -> "Pending[BrokerHeartbeatResponse]":
-        now_ms, next_offset = self._now_ms(), self.quorum.log_end_offset
-        answered = self.run(lambda core: core.heartbeat(now_ms, request, next_offset))
+        now_ms = self._now_ms()
+        answered = self.run(lambda core: core.heartbeat(now_ms, request, self.quorum.log_end_offset))
         self._schedules.watch_sessions()
         return answered
 
@@ -172,7 +183,7 @@ class QuorumController:
         self.quorum.register(self._feed)
 
     def handle_commit(self, batch: "CommittedBatch") -> Pending[None] | None:
-        if batch.last_offset <= self.runtime.replayed_offset:  # our own: known since it was appended
+        if batch.last_offset <= self.runtime.appended_offset:  # our own: known since it was appended
             self.runtime.commit(batch.last_offset)
             return None
         return self._done(self.runtime.load([batch.records], batch.last_offset))
@@ -199,8 +210,10 @@ class QuorumController:
         return None
 
     def _become_active(self, epoch: int) -> None:
-        if self.runtime.is_active:  # a new epoch of ours: what was parked is refused, nothing was lost on the way
-            self.runtime.release()
+        # A new epoch of ours: what was parked is refused. Nothing was lost on the way, but it may be half replayed.
+        if self.runtime.is_active and self.runtime.release():
+            self._follow()
+            return
         self.runtime.activate(epoch)
         core = self.runtime.core
         core.became_active(self._now_ms())

@@ -8,6 +8,8 @@ Two live processes under one id would be a disaster, so a registration is refuse
 incarnation lives. The exception is a process that holds the lock of its own log dirs: no other one can be alive.
 """
 
+from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from odradek.controller import elections
@@ -58,14 +60,28 @@ def register_broker(
         raise DuplicateBrokerRegistration("Another broker is registered with that broker id.")
     _check_features(core, request)
     _check_directories(core, request)
-    records: list[Message] = []
-    if before is not None and not is_same:
-        records += elections.broker_left(core, before.id)
-    record = _record(core, request, next_offset + len(records), before if is_same else None)
-    records.append(record)  # last: if the batch is cut, what it leads is given up before it counts as there
     core.sessions.begin(request.broker_id, now_ms)
-    response = BrokerRegistrationResponse(broker_epoch=record.broker_epoch)
+    response = BrokerRegistrationResponse()
+    records = _registration(core, request, next_offset, before, response)
     return Decision(core.versioned(records), response, is_atomic=False)
+
+
+def _registration(
+    core: "ControllerCore",
+    request: BrokerRegistrationRequest,
+    next_offset: int,
+    before: BrokerRegistration | None,
+    response: BrokerRegistrationResponse,
+) -> Iterator[Message | None]:
+    """Its own record is the last: if the batch is cut, what it leads is given up before it counts as there."""
+    is_same = before is not None and before.incarnation_id == request.incarnation_id
+    if before is not None and not is_same:
+        for record in elections.broker_left(core, before.id):
+            next_offset += record is not None
+            yield record
+    registered = _record(core, request, next_offset, before if is_same else None)
+    response.broker_epoch = registered.broker_epoch
+    yield registered
 
 
 def unregister_broker(core: "ControllerCore", broker_id: int) -> Decision[UnregisterBrokerResponse]:
@@ -75,8 +91,8 @@ def unregister_broker(core: "ControllerCore", broker_id: int) -> Decision[Unregi
         raise BrokerIdNotRegistered(
             "" if core.release.name == "3.3" else f"Broker ID {broker_id} is not currently registered"
         )
-    records: list[Message] = [*elections.broker_left(core, broker_id)]
-    records.append(UnregisterBrokerRecord(broker_id=broker_id, broker_epoch=broker.epoch))
+    gone = UnregisterBrokerRecord(broker_id=broker_id, broker_epoch=broker.epoch)
+    records: Iterator[Message | None] = chain(elections.broker_left(core, broker_id), [gone])
     core.sessions.end(broker_id)
     return Decision(core.versioned(records), UnregisterBrokerResponse(), is_atomic=False)
 

@@ -67,7 +67,8 @@ class Schedules:
         """As of the time for which the timer was set: what came in until then has been read, later input may not."""
         self._sessions_timer = None
         sessions = self._controller.core.sessions
-        while self._controller.is_active and sessions.expired(now_ms) is not None:
+        # While a long decision is under way nothing is decided: the sessions are looked at again in the next turn.
+        while self._controller.is_active and not self._controller.is_busy and sessions.expired(now_ms) is not None:
             self._run(lambda core: core.expire(now_ms))
         self.watch_sessions()
 

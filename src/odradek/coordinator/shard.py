@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from odradek.coordinator.core import Answer, ShardCore
+from odradek.coordinator.load_times import LoadTimes
 from odradek.coordinator.now import Now
 from odradek.protocol import errors
 from odradek.protocol.frames import CoordinatorRecords
@@ -29,8 +30,8 @@ from odradek.reactor.timers import Timer
 from odradek.replica.manager import ReplicaManager
 from odradek.replica.partition import Partition
 from odradek.replicated.decision import Decision
-from odradek.replicated.log_record import Placed
 from odradek.replicated.partition_log import PartitionLog
+from odradek.replicated.record_decoder import RecordDecoder
 from odradek.replicated.runtime import RECORDS_PER_LOOK, SLICE_MS, Runtime
 
 RETRY_MS = 1000  # after an append failed that nobody waits for
@@ -52,6 +53,7 @@ class Shard(Generic[C]):
 
     __slots__ = (
         "_fires_ms",
+        "_load_times",
         "_loading",
         "_log",
         "_loop",
@@ -74,14 +76,17 @@ class Shard(Generic[C]):
         make_core: Callable[[int], C],
         *,
         compression: int = 0,
+        decoder: type[RecordDecoder] = RecordDecoder,
         perform: "Callable[[Shard[C], Any], None] | None" = None,
         tell: Tell = quiet,
+        load_times: LoadTimes | None = None,
     ) -> None:
         """`perform` is told of every committed effect that is no `Answer`."""
         self._loop = replicas.loop
-        self._log = PartitionLog(partition, replicas.logs, codec, compression=compression)
+        self._log = PartitionLog(partition, replicas.logs, codec, compression=compression, decoder=decoder)
         self._perform = perform
         self._tell = tell
+        self._load_times = load_times
         self._tickets: set[Pending[Any]] = set()
         self._timer: Timer | None = None
         self._fires_ms = 0
@@ -180,6 +185,8 @@ class Shard(Generic[C]):
         self.core.loaded(self.now())
         self._go_on()
         took_ms = self._loop.ports.clock.mono_ms() - began_ms
+        if self._load_times is not None:
+            self._load_times.add(took_ms)
         self._tell(f"Finished loading {self.partition.name} in {took_ms} ms: {count} records.", None)
 
     async def _replay_log(self) -> tuple[int, int]:
@@ -187,8 +194,9 @@ class Shard(Generic[C]):
         log = self.partition.log
         assert log is not None, "a partition without a log is not led"
         offset, end_offset, count = log.log_start_offset, log.log_end_offset, 0
+        decoder = self._log.decoder()
         while self.state is LOADING:
-            chunk = await self._log.read(offset, end_offset)
+            chunk = await self._log.read(offset, end_offset, decoder)
             if chunk is None:
                 break
             placed, offset = chunk
@@ -196,7 +204,7 @@ class Shard(Generic[C]):
             count += len(placed)
         return count, end_offset
 
-    async def _replay(self, placed: list[Placed]) -> None:
+    async def _replay(self, placed: list[tuple[Any, int]]) -> None:
         clock, replay = self._loop.ports.clock, self.core.replay
         until_ms = clock.mono_ms() + SLICE_MS
         for start in range(0, len(placed), RECORDS_PER_LOOK):

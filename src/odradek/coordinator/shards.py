@@ -8,11 +8,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from odradek.coordinator.core import ShardCore
+from odradek.coordinator.load_times import LoadTimes
 from odradek.coordinator.shard import ENDED, FAILED, LOADING, Shard, Tell, quiet
 from odradek.protocol import errors
 from odradek.protocol.frames import CoordinatorRecords
 from odradek.replica.manager import ReplicaManager
 from odradek.replica.partition import Partition
+from odradek.replicated.record_decoder import RecordDecoder
 
 if TYPE_CHECKING:
     from odradek.metadata.delta import MetadataDelta
@@ -43,11 +45,13 @@ class Shards(Generic[C]):
         "_by_index",
         "_codec",
         "_compression",
+        "_decoder",
         "_image",
         "_make_core",
         "_perform",
         "_replicas",
         "_tell",
+        "load_times",
         "topic",
     )
 
@@ -59,6 +63,7 @@ class Shards(Generic[C]):
         make_core: Callable[[int], C],
         *,
         compression: int = 0,
+        decoder: type[RecordDecoder] = RecordDecoder,
         perform: Callable[[Shard[C], Any], None] | None = None,
         tell: Tell = quiet,
     ) -> None:
@@ -67,10 +72,12 @@ class Shards(Generic[C]):
         self._codec = codec
         self._make_core = make_core
         self._compression = compression
+        self._decoder = decoder
         self._perform = perform
         self._tell = tell
         self._by_index: dict[int, Shard[C]] = {}
         self._image: MetadataImage | None = None
+        self.load_times = LoadTimes(replicas.loop.ports.clock.mono_ms)
 
     def __iter__(self) -> Iterator[Shard[C]]:
         return iter(list(self._by_index.values()))
@@ -133,8 +140,10 @@ class Shards(Generic[C]):
             self._codec,
             self._make_core,
             compression=self._compression,
+            decoder=self._decoder,
             perform=self._perform,
             tell=self._tell,
+            load_times=self.load_times,
         )
         shard.start()
 

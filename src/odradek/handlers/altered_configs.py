@@ -5,15 +5,17 @@ written by the controller. Everything else is the controller's alone. The result
 """
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from odradek.handlers import authorization as acl
 from odradek.handlers import broker_configs
 from odradek.handlers.broker_configs import DELETE, SET
 from odradek.handlers.call import Call
 from odradek.handlers.config_resources import BROKER, BROKER_LOGGER, is_known
+from odradek.handlers.forward import forward
 from odradek.protocol import errors
+from odradek.protocol.declare import Response, Struct
 
 _OPERATIONS = ("SET", "DELETE", "APPEND", "SUBTRACT")
 
@@ -26,28 +28,49 @@ class Outcome(NamedTuple):
     error_message: str | None = None
 
 
-Forward = Callable[[list[Any]], Awaitable[Sequence[Any]]]  # takes resources, gives one result each, in any order
+T = TypeVar("T", bound=Struct)
 
 
 async def alter(
-    call: Call, resources: Sequence[Any], *, is_incremental: bool, validate_only: bool, forward: Forward
-) -> list[Outcome]:
+    call: Call, request: Any, answer: type[Response], answer_of_resource: type[T], *, is_incremental: bool
+) -> list[T]:
+    """One answer per resource of either request, whose answers are of these types."""
+    resources = request.resources
     named = Counter((resource.resource_type, resource.resource_name) for resource in resources)
     outcomes: list[Outcome | None] = []
     for resource in resources:
         is_repeated = named[resource.resource_type, resource.resource_name] > 1
-        outcomes.append(_done_here(call, resource, is_repeated, is_incremental, validate_only))
+        outcomes.append(_done_here(call, resource, is_repeated, is_incremental, request.validate_only))
     left = [resource for resource, outcome in zip(resources, outcomes, strict=True) if outcome is None]
-    forwarded = await _by_controller(left, forward) if left else {}
-    return [
+    forwarded = await _by_controller(call, request, left, answer) if left else {}
+    told = [
         outcome if outcome is not None else forwarded[resource.resource_type, resource.resource_name]
         for resource, outcome in zip(resources, outcomes, strict=True)
     ]
+    return [_answer(outcome, answer_of_resource) for outcome in told]
 
 
-async def _by_controller(left: list[Any], forward: Forward) -> dict[tuple[int, str], Outcome]:
+def refused(request: Any, error: errors.KafkaError, answer_of_resource: type[T]) -> list[T]:
+    """The same error for each."""
+    outcomes = (Outcome(resource, error.code, error.message) for resource in request.resources)
+    return [_answer(outcome, answer_of_resource) for outcome in outcomes]
+
+
+def _answer(outcome: Outcome, answer_of_resource: type[T]) -> T:
+    return answer_of_resource(
+        error_code=outcome.error_code,
+        error_message=outcome.error_message,
+        resource_type=outcome.resource.resource_type,
+        resource_name=outcome.resource.resource_name,
+    )
+
+
+async def _by_controller(
+    call: Call, request: Any, left: list[Any], answer: type[Response]
+) -> dict[tuple[int, str], Outcome]:
+    rest = type(request)(resources=left, validate_only=request.validate_only)
     try:
-        results = await forward(left)
+        results: Sequence[Any] = (await forward(call, rest, answer)).responses
     except errors.KafkaError as error:
         return {(item.resource_type, item.resource_name): _refused(item, error) for item in left}
     missing = errors.UnknownServerError.code

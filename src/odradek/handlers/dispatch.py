@@ -21,32 +21,23 @@ from odradek.handlers.faults import FaultAction
 from odradek.handlers.serves import Served
 from odradek.handlers.services import Services
 from odradek.protocol import apis, errors
+from odradek.protocol.codec import REQUEST_HEAD_BYTES
 from odradek.protocol.declare import Request, executor
 from odradek.protocol.errors import PeerProtocolError
 from odradek.protocol.messages.header import RequestHeader
-from odradek.protocol.parts import Part, records_size
+from odradek.protocol.parts import Part
 from odradek.reactor.pending import Pending
 
 Answer = list[Part] | None
 Answered = Answer | Pending[Any]
 
-_HEADER = Layout(">Iih")  # key and version together, correlation id, size of the client id
-_HEADER_BYTES = _HEADER.size
-_LENGTH_AND_CORRELATION = Layout(">ii")
-_LENGTH_CORRELATION_AND_NO_TAGS = Layout(">iib")
+_HEADER = Layout(">Ii")  # key and version together, correlation id
 _API_VERSIONS = 18
 
-# What takes long grows with the number of things that a request names, not with the records that it carries. A quarter
-# of a million partitions fit in this, far more than a broker should have (docs/decisions/0010).
-REQUEST_BYTES_MAX = 8 * 1024 * 1024
-_FRAME_BYTES_MAX = 2**31 - 1  # the listener has a limit of its own
-_CARRIERS = frozenset((0, 11, 14, 58, 72))  # of records, subscriptions, assignments, other requests, metrics
-
 _read_header = _HEADER.unpack_from
-_plain_prefix = _LENGTH_AND_CORRELATION.pack
-_flexible_prefix = _LENGTH_CORRELATION_AND_NO_TAGS.pack
 _decode = executor.decode
-_encode = executor.encode
+_decode_request = executor.decode_request
+_encode_response = executor.encode_response
 
 
 class _Parked(Pending[Answer]):
@@ -59,6 +50,16 @@ class _Parked(Pending[Answer]):
     def __init__(self, waiting: Pending[Any], is_read: bool) -> None:
         super().__init__(waiting._completions)
         self._read = waiting if is_read else None
+
+    def deliver(self, answer: Answer) -> None:
+        """Called from the queue of completions, where nothing else is under way: whoever waits goes on right here, not
+        by way of the queue once more.
+        """
+        callbacks, self._callbacks = self._callbacks, []
+        if not self.resolve(answer):
+            _release(answer)
+        for callback in callbacks:
+            callback(self)
 
     def cancel(self) -> bool:
         is_first = super().cancel()
@@ -75,7 +76,7 @@ class _Route:
         "bytes_max",
         "handler",
         "has_flexible_answer",
-        "has_flexible_header",
+        "header_plan",
         "is_async",
         "is_read",
         "key",
@@ -83,22 +84,24 @@ class _Route:
         "request_plan",
         "response",
         "response_plan",
+        "takes_long",
         "version",
     )
 
     def __init__(self, served: Served, api: apis.Api, version: int) -> None:
         self.key = api.key
         self.version = version
-        self.bytes_max = _FRAME_BYTES_MAX if api.key in _CARRIERS else REQUEST_BYTES_MAX
+        self.bytes_max = apis.request_bytes_max(api.key)
         self.handler = served.handler
         self.is_async = served.is_async
         self.is_read = served.is_read
         self.allow = served.allow
         self.refuse = served.refuse
+        self.takes_long = served.is_async or served.allow is not None  # there is more to it than to call the handler
         self.request_plan = served.request.plan(version)
         self.response = served.response
         self.response_plan = served.response.plan(version)
-        self.has_flexible_header = api.request_header_version(version) == 2
+        self.header_plan = RequestHeader.plan(2) if api.request_header_version(version) == 2 else None
         self.has_flexible_answer = api.response_header_version(version) == 1
 
 
@@ -117,29 +120,33 @@ class Dispatcher:
     def serve(self, connection: Any, frame: memoryview) -> Answered:
         """The whole response with its length, None for none, or a Pending of either; PeerProtocolError: close."""
         try:
-            key_and_version, correlation_id, client_id_bytes = _read_header(frame)
+            key_and_version, correlation_id = _read_header(frame)
             route = self._routes[key_and_version]
         except (LayoutError, KeyError):
             return self._serve_first(connection, frame)
         if len(frame) > route.bytes_max:
             raise PeerProtocolError(f"API {route.key} in {len(frame)} bytes, where {route.bytes_max} are allowed", 0)
-        at = _HEADER_BYTES
-        client_id = None
-        if client_id_bytes >= 0:
-            at += client_id_bytes
-            client_id = _text(frame[_HEADER_BYTES:at], client_id_bytes)
-        if route.has_flexible_header:
-            at = at + 1 if at < len(frame) and frame[at] == 0 else _behind_header(frame)
-        request: Any = _decode(route.request_plan, frame, at)[0]
-        call = Call(self.services, connection, route.key, route.version, correlation_id, client_id)
-        if self.services.faults is not None:
+        request, client_id, at = _decode_request(route.request_plan, route.header_plan, frame)
+        services = self.services
+        call = Call(services, connection, route.key, route.version, correlation_id, client_id)
+        if services.faults is not None:
             return self._serve_with_faults(route, call, request, frame, at)
-        return self._answer(route, call, request)
+        if route.takes_long:
+            return self._answer(route, call, request)
+        try:  # `_answer` for produce, fetch and others like them
+            answer = route.handler(call, request)
+            if type(answer) is route.response:
+                return _encode_response(route.response_plan, answer, correlation_id, route.has_flexible_answer)
+        except PeerProtocolError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
+            return self._refused(route, call, request, error)
+        return self._settled(route, call, request, answer)
 
     def _serve_first(self, connection: Any, frame: memoryview) -> Answered:
         """A pair of key and version that is new, or one that gets no answer."""
-        if len(frame) < _HEADER_BYTES:
-            raise PeerProtocolError("a request header needs at least 10 bytes", len(frame))
+        if len(frame) < REQUEST_HEAD_BYTES:
+            raise PeerProtocolError(f"a request header needs at least {REQUEST_HEAD_BYTES} bytes", len(frame))
         start = RequestHeader.decode(frame, 0)
         key, version = start.request_api_key, start.request_api_version
         if version not in table.accepted(self.services.release, self.kind, key):
@@ -155,7 +162,7 @@ class Dispatcher:
 
         header = RequestHeader.decode(frame, apis.by_key(_API_VERSIONS).request_header_version(version))
         response = unsupported_version(self.services.release, self.kind)
-        return _framed(_encode(response.plan(0), response), header.correlation_id, has_tags=False)
+        return _encode_response(response.plan(0), response, header.correlation_id, False)
 
     def answer_api_versions(self, frame: memoryview) -> list[Part]:
         """The answer to a frame with ApiVersions on a connection that has not authenticated yet."""
@@ -172,22 +179,29 @@ class Dispatcher:
             answer = route.handler(call, request)
             if route.is_async:
                 answer = self._run(answer)
-            if type(answer) is route.response:
-                return _framed(_encode(route.response_plan, answer), call.correlation_id, route.has_flexible_answer)
-            if answer is None:
-                return None
+        except PeerProtocolError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
+            return self._refused(route, call, request, error)
+        return self._settled(route, call, request, answer)
+
+    def _settled(self, route: _Route, call: Call, request: Request, answer: Any) -> Answered:
+        """What a handler has returned: its response, None for no answer, or something that it waits for."""
+        try:
+            if answer is None or type(answer) is route.response:
+                return self._framed_or_none(route, call, answer)
             if answer.is_done:  # it was awaited by nobody and is there already: no trip through the queue
                 return self._framed_or_none(route, call, answer.value())
             return self._park(route, call, request, answer)
         except PeerProtocolError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
+        except Exception as error:  # noqa: BLE001 - as above
             return self._refused(route, call, request, error)
 
     def _framed_or_none(self, route: _Route, call: Call, response: Any) -> Answer:
         if response is None:
             return None
-        return _framed(_encode(route.response_plan, response), call.correlation_id, route.has_flexible_answer)
+        return _encode_response(route.response_plan, response, call.correlation_id, route.has_flexible_answer)
 
     def _run(self, coroutine: Coroutine[Any, None, Any]) -> Any:
         """Runs an async handler to its first wait; its value if it got to the end without one."""
@@ -201,15 +215,17 @@ class Dispatcher:
         waiting.when_done(lambda done: self._unpark(route, call, request, done, parked))
         return parked
 
-    def _unpark(self, route: _Route, call: Call, request: Request, done: Pending[Any], parked: Pending[Answer]) -> None:
+    def _unpark(self, route: _Route, call: Call, request: Request, done: Pending[Any], parked: _Parked) -> None:
         if parked.is_done and done.error is not None:
             return  # given up
         try:
-            _deliver(parked, self._framed_or_none(route, call, done.value()))
+            answer = self._framed_or_none(route, call, done.value())
         except PeerProtocolError as error:
             parked.fail(error)
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
             self._resolve_refused(route, call, request, error, parked)
+        else:
+            parked.deliver(answer)
 
     def _resolve_refused(
         self, route: _Route, call: Call, request: Request, error: Exception, parked: Pending[Answer]
@@ -223,7 +239,7 @@ class Dispatcher:
         """The answer to a request whose handler raised. If even that cannot be made, the connection closes."""
         try:
             response = route.refuse(request, self._as_kafka_error(call, error), route.version)
-            return _framed(_encode(route.response_plan, response), call.correlation_id, route.has_flexible_answer)
+            return _encode_response(route.response_plan, response, call.correlation_id, route.has_flexible_answer)
         except PeerProtocolError:
             raise  # what can only be told by a close, as of a produce request without acks
         except Exception as second:
@@ -318,25 +334,6 @@ class Dispatcher:
         raise PeerProtocolError("the response is lost by fault injection", 0)
 
 
-def _framed(parts: list[Part], correlation_id: int, has_tags: bool) -> list[Part]:
-    """The parts with length and response header before them; what is small is one piece, so that it is one send."""
-    first = parts[0]
-    size = len(first) if len(parts) == 1 else _size(parts)  # type: ignore[arg-type]
-    prefix = _flexible_prefix(size + 5, correlation_id, 0) if has_tags else _plain_prefix(size + 4, correlation_id)
-    if type(first) is bytes:
-        parts[0] = prefix + first
-    else:
-        parts.insert(0, prefix)
-    return parts
-
-
-def _size(parts: list[Part]) -> int:
-    size = 0
-    for part in parts:
-        size += len(part) if type(part) is bytes or type(part) is bytearray else records_size(part)
-    return size
-
-
 def _pass_on(done: Pending[Answer], parked: Pending[Answer]) -> None:
     if done.error is not None:
         parked.fail(done.error)
@@ -354,18 +351,3 @@ def _release(answer: Answer) -> None:
     for part in answer or ():
         if not isinstance(part, (bytes, bytearray, memoryview)):
             part.release()  # type: ignore[attr-defined]  # a reactor.file_range.FileRange
-
-
-def _text(view: memoryview, size: int) -> str:
-    if len(view) < size:
-        raise PeerProtocolError(f"the client id claims {size} bytes, {len(view)} remain", 8)
-    try:
-        return str(view, "utf-8")
-    except UnicodeDecodeError:
-        raise PeerProtocolError("the client id is not UTF-8", _HEADER_BYTES) from None
-
-
-def _behind_header(frame: memoryview) -> int:
-    """Where the body begins behind a header with tagged fields."""
-    _, at = RequestHeader.decode_prefix(frame, 2)
-    return at

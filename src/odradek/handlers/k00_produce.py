@@ -56,7 +56,7 @@ from odradek.records.layout import (
     MAGIC_OFFSET,
     TRANSACTIONAL_MASK,
 )
-from odradek.replica.append import AppendRequest, append
+from odradek.replica.append import AppendRequest, append, append_at_once
 from odradek.replica.delayed import all_of
 from odradek.replica.partition import Partition
 from odradek.replica.transactions import append_verified, check_transaction
@@ -65,6 +65,7 @@ NO_OFFSET = -1
 TOPIC_ID_VERSION_MIN = 13
 HINT_VERSION_MIN = 10
 ALLOWED_ACKS = (-1, 0, 1)
+_ACKNOWLEDGED = (1, -1)
 
 _blank = object.__new__  # a struct without values, as its constructor would make it in twice the time
 
@@ -99,19 +100,61 @@ def refuse(request: ProduceRequest, error: errors.KafkaError, version: int) -> P
 @serves(ProduceRequest, versions="0-13", refuse=refuse)
 def produce(call: Call, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse | None] | None:
     topics = request.topic_data
+    if len(topics) == 1:
+        topic = topics[0]
+        if len(topic.partition_data) == 1 and (answer := _produce_one(call, request, topic)) is not None:
+            return answer
+    return _produce_many(call, request)
+
+
+def _produce_one(
+    call: Call, request: ProduceRequest, topic: TopicProduceData
+) -> ProduceResponse | Pending[ProduceResponse | None] | None:
+    """Nearly every request is for one partition, and nothing is unusual about it. None if something is: then nothing
+    has happened yet, and `_produce_many` tells what.
+    """
+    services = call.services
+    replicas = services.replicas
+    data = topic.partition_data[0]
+    records: Any = data.records
+    uses_id = call.version >= TOPIC_ID_VERSION_MIN
+    hosted = replicas.by_id.get(topic.topic_id) if uses_id else replicas.topics.get(topic.name)
+    if hosted is None or hosted.is_internal or services.authorizer is not None or request.acks not in _ACKNOWLEDGED:
+        return None
+    partition = hosted.partitions.get(data.index)
+    if partition is None or records is None or len(records) < HEADER_SIZE or records[ATTRIBUTES_OFFSET + 1]:
+        return None  # not here, or compressed, or of a transaction
+    response, answer = _blank(ProduceResponse), _blank(PartitionProduceResponse)
+    answer.index = data.index
+    told = _blank(TopicProduceResponse)
+    if uses_id:
+        told.topic_id = topic.topic_id
+    else:
+        told.name = topic.name
+    told.partition_responses = [answer]
+    response.responses = [told]
+    try:
+        info = append_at_once(replicas, partition, records, services.clock.wall_ms(), request)
+    except errors.KafkaError as error:
+        return _Production(call, request).finish_failed(response, answer, error, partition)
+    if isinstance(info, AppendInfo):
+        answer.base_offset = info.first_offset
+        answer.log_append_time_ms = info.log_append_time
+        answer.log_start_offset = info.log_start_offset
+        return response
+    return None if info is None else _Production(call, request).wait_for(info, response, answer, partition)
+
+
+def _produce_many(call: Call, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse | None] | None:
+    topics = request.topic_data
     if len(topics) > 1 or (topics and len(topics[0].partition_data) > 1):
         topics = _without_repeats(topics, call.version)
         _check_readable(topics, call.version)
     production = _Production(call, request)
-    response = _blank(ProduceResponse)
-    responses = response.responses = []
-    for topic in topics:
-        responses.append(production.append_topic(topic))  # noqa: PERF401 - of one, which is faster this way
+    response = ProduceResponse(responses=[production.append_topic(topic) for topic in topics])
     if production.waits:
         return call.services.loop.spawn(production.finish_later(response))
-    if production.has_failed or request.acks == 0:
-        return production.finish(response)
-    return response
+    return production.finish(response)
 
 
 class _Production(AppendRequest):
@@ -138,9 +181,7 @@ class _Production(AppendRequest):
             answer.topic_id = key
         else:
             answer.name = key = topic.name
-        partition_responses = answer.partition_responses = []
-        for data in topic.partition_data:
-            partition_responses.append(self._append(key, data))  # noqa: PERF401 - as above
+        answer.partition_responses = [self._append(key, data) for data in topic.partition_data]
         return answer
 
     def _append(self, key: Any, data: PartitionProduceData) -> PartitionProduceResponse:
@@ -224,6 +265,28 @@ class _Production(AppendRequest):
             self._hints = LeaderHints(self._call)
         leader_id, leader_epoch = self._hints.leader_of(key, answer.index)
         answer.current_leader = LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
+
+    def finish_failed(
+        self,
+        response: ProduceResponse,
+        answer: PartitionProduceResponse,
+        error: errors.KafkaError,
+        partition: Partition,
+    ) -> ProduceResponse | None:
+        """The log did not take the records of the only partition."""
+        self._failed(answer, error, partition, partition.topic.name)
+        return self.finish(response)
+
+    def wait_for(
+        self,
+        info: Pending[AppendInfo],
+        response: ProduceResponse,
+        answer: PartitionProduceResponse,
+        partition: Partition,
+    ) -> Pending[ProduceResponse | None]:
+        """The log has taken the records of the only partition; that is not yet enough."""
+        self.waits.append((info, answer, partition))
+        return self._call.services.loop.spawn(self.finish_later(response))
 
     async def finish_later(self, response: ProduceResponse) -> ProduceResponse | None:
         await all_of([(pending, self._teller(answer, partition)) for pending, answer, partition in self.waits])

@@ -25,6 +25,8 @@ from odradek.protocol.messages.k18_api_versions import (
     SupportedFeatureKey,
 )
 
+SOFTWARE_CHARACTERS_MAX = 128  # that are kept of a name: a connection must not cost what its peer likes to tell
+
 _API_VERSIONS = 18
 _PLAIN_WORD = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?\Z")
 _KRAFT_VERSION = "kraft.version"
@@ -45,8 +47,8 @@ def _answer(call: Call, request: ApiVersionsRequest, kind: str) -> ApiVersionsRe
         name, version = request.client_software_name, request.client_software_version
         if not (_PLAIN_WORD.match(name) and _PLAIN_WORD.match(version)):
             return ApiVersionsResponse(error_code=errors.InvalidRequest.code)
-        call.connection.client_software_name = name
-        call.connection.client_software_version = version
+        call.connection.client_software_name = name[:SOFTWARE_CHARACTERS_MAX]
+        call.connection.client_software_version = version[:SOFTWARE_CHARACTERS_MAX]
     return described(call.services, kind, call.version)
 
 

@@ -10,16 +10,11 @@ broker's id, an unknown type, a broker config that cannot change while it runs; 
 level, or a list operation on what is no list; for the rest as the controller says.
 """
 
-from collections.abc import Sequence
-from typing import Any
-
-from odradek.handlers.altered_configs import alter
+from odradek.handlers.altered_configs import alter, refused
 from odradek.handlers.call import Call
-from odradek.handlers.forward import forward
 from odradek.handlers.serves import serves
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.k44_incremental_alter_configs import (
-    AlterConfigsResource,
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
@@ -29,32 +24,14 @@ from odradek.protocol.messages.k44_incremental_alter_configs import (
 def refuse_incremental_alter_configs(
     request: IncrementalAlterConfigsRequest, error: KafkaError, version: int
 ) -> IncrementalAlterConfigsResponse:
-    refused = [_response(resource, error.code, error.message) for resource in request.resources]
-    return IncrementalAlterConfigsResponse(responses=refused)
+    return IncrementalAlterConfigsResponse(responses=refused(request, error, AlterConfigsResourceResponse))
 
 
 @serves(IncrementalAlterConfigsRequest, versions="0-1", refuse=refuse_incremental_alter_configs)
 async def incremental_alter_configs(
     call: Call, request: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
-    async def to_controller(resources: list[Any]) -> Sequence[AlterConfigsResourceResponse]:
-        rest = IncrementalAlterConfigsRequest(resources=resources, validate_only=request.validate_only)
-        return (await forward(call, rest, IncrementalAlterConfigsResponse)).responses
-
-    outcomes = await alter(
-        call,
-        request.resources,
-        is_incremental=True,
-        validate_only=request.validate_only,
-        forward=to_controller,
+    responses = await alter(
+        call, request, IncrementalAlterConfigsResponse, AlterConfigsResourceResponse, is_incremental=True
     )
-    return IncrementalAlterConfigsResponse(responses=[_response(*outcome) for outcome in outcomes])
-
-
-def _response(resource: AlterConfigsResource, code: int, message: str | None) -> AlterConfigsResourceResponse:
-    return AlterConfigsResourceResponse(
-        error_code=code,
-        error_message=message,
-        resource_type=resource.resource_type,
-        resource_name=resource.resource_name,
-    )
+    return IncrementalAlterConfigsResponse(responses=responses)

@@ -85,6 +85,7 @@ _SERVED: dict[int, str] = {
     75: "b",  # DescribeTopicPartitions
     80: "bc",  # AddRaftVoter
     81: "bc",  # RemoveRaftVoter
+    82: "c",  # UpdateRaftVoter
 }
 
 _LETTERS = {releases.BROKER: "bs", releases.CONTROLLER: "cs"}

@@ -14,10 +14,10 @@ from odradek.log.segment import RELATIVE_OFFSET_MAX
 from odradek.protocol import errors
 from odradek.reactor.ports import Buffer
 from odradek.records import control
-from odradek.records.assign import assign, place
+from odradek.records.assign import assign, place, place_plain
 from odradek.records.batch import Batch, RecordBatch, batches
 from odradek.records.check import check
-from odradek.records.checked import CheckedRecords
+from odradek.records.checked import CheckedRecords, PlainRecords
 from odradek.records.layout import NO_TIMESTAMP
 
 if TYPE_CHECKING:
@@ -50,22 +50,20 @@ def append_as_leader(log: "Log", records: Buffer, leader_epoch: int, now_ms: int
 
 
 def append_checked(log: "Log", checked: CheckedRecords, leader_epoch: int, now_ms: int, origin: int) -> AppendInfo:
-    batch = checked.batches[0]
-    has_producer = batch.producer_id >= 0
-    if has_producer:
-        assert isinstance(batch, RecordBatch), "only magic 2 has producer ids"
-        duplicate = _check_producer(log, batch, origin)
-        if duplicate is not None:
-            return _known(log, duplicate)
     base_offset = log.log_end_offset
+    batch: Batch | None = None
     data: Buffer
-    if not checked.needs_rebuild and isinstance(batch, RecordBatch):
-        last_offset = place(batch, checked, base_offset, leader_epoch)
-        data = batch.buffer
+    if type(checked) is PlainRecords and checked.producer_id < 0:
+        last_offset = place_plain(checked, base_offset, leader_epoch)
+        data = checked.buffer
     else:
-        placed = assign(checked, base_offset, leader_epoch, now_ms)
-        data = placed.data
-        last_offset = placed.last_offset
+        batch = checked.batches[0]
+        if batch.producer_id >= 0:
+            assert isinstance(batch, RecordBatch), "only magic 2 has producer ids"
+            duplicate = _check_producer(log, batch, origin)
+            if duplicate is not None:
+                return _known(log, duplicate)
+        data, last_offset = _placed(checked, batch, base_offset, leader_epoch, now_ms)
     size = len(data)
     segment = log.active
     if (  # roll.is_due, spelled out: nearly every append finds that there is room
@@ -84,9 +82,11 @@ def append_checked(log: "Log", checked: CheckedRecords, leader_epoch: int, now_m
     if ARMED:
         failpoint("log.append.after_write")
     log.log_end_offset = next_offset = last_offset + 1
-    if leader_epoch != log.epochs.latest_epoch:
+    epochs = log.epochs.epochs
+    if not epochs or leader_epoch != epochs[-1]:
         log.epochs.assign(leader_epoch, base_offset)
-    if isinstance(batch, RecordBatch) and has_producer:
+    if batch is not None and batch.producer_id >= 0:
+        assert isinstance(batch, RecordBatch)
         _replay(log, segment, RecordBatch(data) if checked.needs_rebuild else batch)
     log.producers.map_end_offset = next_offset
     if segment.indexes.is_write_due:
@@ -95,6 +95,16 @@ def append_checked(log: "Log", checked: CheckedRecords, leader_epoch: int, now_m
         failpoint("log.append.after_state")
     log_append_time = now_ms if log.is_append_time else NO_TIMESTAMP
     return AppendInfo(base_offset, last_offset, log_append_time, log.log_start_offset)
+
+
+def _placed(
+    checked: CheckedRecords, batch: Batch, base_offset: int, leader_epoch: int, now_ms: int
+) -> tuple[Buffer, int]:
+    """The bytes to append, and their last offset."""
+    if not checked.needs_rebuild and isinstance(batch, RecordBatch):
+        return batch.buffer, place(batch, checked, base_offset, leader_epoch)
+    placed = assign(checked, base_offset, leader_epoch, now_ms)
+    return placed.data, placed.last_offset
 
 
 def _segment_for(log: "Log", size: int, now_ms: int, last_offset: int, max_timestamp: int) -> "Segment":

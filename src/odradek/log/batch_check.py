@@ -200,6 +200,14 @@ class BatchCheck:
             raise DamagedSegment(f"offset {following.base_offset} follows {self.next_offset - 1}", self.position)
         self._epochs.see(following.leader_epoch, following.base_offset, self.position)
 
+    def confirm_end(self, claimed_offset: int) -> None:
+        """The last batch has been taken, and the time index knows of `claimed_offset`: was one behind it lost?"""
+        if self.next_offset <= claimed_offset < self._end_offset:
+            raise DamagedSegment(
+                f"the segment ends with offset {self.next_offset - 1}, and offset {claimed_offset} was in it",
+                self.position,
+            )
+
     def confirm_by(self, following: Peeked) -> None:
         """The first batch of the next segment, when the last of this one has been taken."""
         self._epochs.confirm_by(following)

@@ -7,16 +7,21 @@ enough, else this one. Compaction leaves gaps, so that an offset may be in no ba
 from collections.abc import Callable
 from struct import Struct
 
+from odradek import native
+from odradek.log.pure_batch_search import walk_heads
 from odradek.log.sparse_index import CorruptIndex
 from odradek.reactor.ports import Buffer
 from odradek.records import layout
 
-_START = Struct(">qi")  # base offset, length
 _HEAD = Struct(">qi4xb6xi")  # base offset, length, magic, last offset delta
 _PADDING = bytes(_HEAD.size)  # the last message, if it is one of magic 0, may be shorter than a head
 _OVERHEAD = layout.LOG_OVERHEAD
 _LENGTH_MIN = layout.LEGACY_HEADER_V0
 WALK_BYTES = 4096 + 512  # a little more than lies between two entries of the offset index by default
+
+_extension = native.load("odradek.log._batch_search")
+if _extension is not None:
+    walk_heads = _extension.walk_heads
 
 Found = tuple[int, int, int]  # position, size, last offset
 Read = Callable[[int, int], Buffer]  # size, position
@@ -34,28 +39,20 @@ def find_batch(read: Read, position: int, end: int, offset: int, entry_offset: i
 
     `entry_offset` is what the index says of `position`: CorruptIndex if no batch up to that offset begins there.
     """
-    unpack = _START.unpack_from
     before: Found | None = None
     while position < end:
         data = _piece(read, position, end)
         if entry_offset is not None and not _begins_a_batch_up_to(data, entry_offset):
             raise CorruptIndex(f"no batch up to offset {entry_offset} begins at position {position}")
         entry_offset = None
-        readable = len(data) - _HEAD.size
-        at, last = 0, -1
-        while at <= readable:
-            base, length = unpack(data, at)
-            if base > offset:
-                break
-            if length < _LENGTH_MIN:
-                raise DamagedSegment(f"a batch has a length of {length} bytes", position + at)
-            last = at
-            at += length + _OVERHEAD
+        last, at = walk_heads(data, offset)
+        if at < 0:
+            raise DamagedSegment("a batch has an impossible length", position - 1 - at)
         if last >= 0:
             before = _batch_at(data, last, position, end)
         if before is not None and before[2] >= offset:
             return before
-        if at <= readable:
+        if at <= len(data) - _HEAD.size:
             return _batch_at(data, at, position, end)
         position += at
     return None
@@ -82,10 +79,10 @@ def last_offset_at(read: Read, position: int, end: int) -> int:
 
 def _begins_a_batch_up_to(data: Buffer, offset: int) -> bool:
     """An entry has the last offset of an append and where its first batch begins; Kafka's followers append several."""
-    base, length, magic, _ = _HEAD.unpack_from(data)
-    if magic not in range(layout.MAGIC_MAX + 1) or length < _LENGTH_MIN:
-        return False
-    return 0 <= int(base) <= _last_offset(data) <= offset
+    base, length, magic, delta = _HEAD.unpack_from(data)
+    if magic == layout.MAGIC_MAX:
+        return length >= _LENGTH_MIN and bool(0 <= base <= base + delta <= offset)
+    return magic in (0, 1) and length >= _LENGTH_MIN and bool(0 <= base <= offset)
 
 
 def _last_offset(data: Buffer) -> int:

@@ -25,9 +25,12 @@ from odradek.log.clean_batches import CleanStats, LastRecord
 from odradek.log.clean_job import CleanerLimits, CleanRound, CleanTask, Replacement
 from odradek.log.cleanable import LAG_UNLIMITED_MS, LogToClean, dirty_segments, filthiest, log_to_clean
 from odradek.log.cleaner_checkpoint import CleanerCheckpoints
-from odradek.log.failure import DiskFull, LogDirFailure
+from odradek.log.committed import all_aborted
+from odradek.log.failure import DiskFull, LogDirFailure, NotInCache
 from odradek.log.log import Log
+from odradek.log.read import read_ahead
 from odradek.log.replace import swap_job, sync_dir_job
+from odradek.log.transaction_index import AbortedTransaction
 from odradek.protocol import errors
 from odradek.reactor.jobs import JobQueue, Throttle
 from odradek.reactor.loop import Loop
@@ -265,7 +268,8 @@ class Cleaner:
         log = chosen.log
         cleaning = self._in_progress[log.directory] = _Cleaning(chosen)
         try:
-            round_ = await self._round(cleaning, self._task(chosen))
+            aborted = await self._aborted(cleaning)
+            round_ = await self._round(cleaning, self._task(chosen, aborted))
         except (Cancelled, DiskFull):
             return False  # a full disk is tried again after the backoff
         except LogDirFailure as failure:
@@ -281,6 +285,22 @@ class Cleaner:
         self.stats.add(round_.stats)
         self.rounds += 1
         return True
+
+    async def _aborted(self, cleaning: _Cleaning) -> list[AbortedTransaction]:
+        """Told by the batches where the transaction indexes were found on disk: what they call aborted is dropped."""
+        log = cleaning.log
+        while True:
+            try:
+                return all_aborted(log)
+            except NotInCache as cold:
+                file = cold.file.acquire()
+                try:
+                    job = read_ahead(file, cold.position, cold.size, cold.check)
+                    checked = await self._submit(cleaning, job)
+                finally:
+                    file.release()
+                cleaning.ensure_current()
+                log.note_checked(checked)
 
     async def _round(self, cleaning: _Cleaning, task: CleanTask) -> CleanRound:
         disk = self._loop.ports.disk
@@ -312,7 +332,7 @@ class Cleaner:
         delay_ms = log.config.file_delete_delay_ms
         self._loop.after(delay_ms, lambda: self._jobs.submit(log.directory, deletion.unlink_job(disk)))
 
-    def _task(self, chosen: LogToClean) -> CleanTask:
+    def _task(self, chosen: LogToClean, aborted: list[AbortedTransaction]) -> CleanTask:
         log = chosen.log
         sealed = [segment for segment in log.segments if segment.base_offset < chosen.first_uncleanable_offset]
         return CleanTask(
@@ -323,10 +343,7 @@ class Cleaner:
             config=log.config,
             now_ms=self._loop.ports.clock.wall_ms(),
             secret=self._secrets.bytes(SECRET_BYTES),
-            aborted=list(log.active.aborted_transactions()) if log.active.is_active else [],
-            transaction_indexes=[
-                each.base_offset for each in log.segments if each.has_transaction_index and not each.is_active
-            ],
+            aborted=aborted,
             active_producers=_last_records(log),
             limits=self._config.limits(),
         )

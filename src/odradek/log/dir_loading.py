@@ -129,7 +129,7 @@ class DirLoading:
         log_dir = self._log_dir
         for partition in log_dir.partitions:
             if partition.suffix == names.DELETE_DIR:
-                log_dir.condemned.append(f"{log_dir.path}/{partition.name}")
+                log_dir.condemned[f"{log_dir.path}/{partition.name}"] = None
             elif partition.suffix == names.STRAY_DIR:
                 log_dir.strays.append(f"{log_dir.path}/{partition.name}")
             else:

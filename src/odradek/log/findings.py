@@ -53,6 +53,10 @@ class Report:
         (self.note if is_legal else self.error)(rule, file, position, message)
 
 
+def _counted(count: int, one: str, many: str | None = None) -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
 class Summary:
     __slots__ = ("directory", "is_clean", "report")
 
@@ -70,9 +74,11 @@ class Summary:
         verdict = "sound" if not report.errors else "DAMAGED"
         state = "stopped cleanly" if self.is_clean else "not stopped cleanly"
         return (
-            f"{self.directory}: {verdict}, {state}; {report.errors} errors, {report.notes} notes in "
-            f"{report.partitions} partitions, {report.segments} segments, {report.batches} batches, "
-            f"{report.records} records, {report.log_bytes} bytes of log"
+            f"{self.directory}: {verdict}, {state}; {_counted(report.errors, 'error')}, "
+            f"{_counted(report.notes, 'note')} in {_counted(report.partitions, 'partition')}, "
+            f"{_counted(report.segments, 'segment')}, "
+            f"{_counted(report.batches, 'batch', 'batches')}, {_counted(report.records, 'record')}, "
+            f"{_counted(report.log_bytes, 'byte')} of log"
         )
 
     def form(self) -> dict[str, Any]:

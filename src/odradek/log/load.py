@@ -15,7 +15,7 @@ from odradek.log.loaded import LoadedLog, SegmentFacts
 from odradek.log.producer_rebuild import rebuild_job
 from odradek.log.recovery import Progress, apply_scan, drop_snapshots, epoch_witness, rebuild_plan, recover, scan_job
 from odradek.log.segment_scan import SegmentScan
-from odradek.log.segment_tail import LastEntry, last_index_entry, last_time_entry, next_offset
+from odradek.log.segment_tail import LastEntry, claimed_offset, last_index_entry, last_time_entry, next_offset
 from odradek.log.sparse_index import CorruptIndex
 from odradek.log.swap_files import settle
 from odradek.reactor.ports import Disk, Job
@@ -150,6 +150,8 @@ class _Loader:
         facts.max_timestamp, facts.offset_of_max_timestamp = last_time_entry(
             self.disk, stem + names.TIME_INDEX, facts.base_offset
         )
+        if not facts.size and facts.max_timestamp >= 0:
+            raise CorruptIndex("it has entries, and the log is empty")
         if facts.has_transaction_index:
             transaction_index.decode(self.disk.read(stem + names.TRANSACTION_INDEX), facts.base_offset)
 
@@ -183,7 +185,23 @@ class _Loader:
             if scan.fault is not None:
                 path = self._stem(facts.base_offset) + names.LOG
                 raise LogDirFailure(f"{scan.fault}, in a segment that was closed", path, scan.valid_bytes)
+            self._refuse_shortened(facts, scan)
             apply_scan(self.disk, self.directory, facts, scan, atomically=True)
+
+    def _refuse_shortened(self, facts: SegmentFacts, scan: SegmentScan) -> None:
+        """An index may lead past the end of its log because the log was cut: then the next segment does not follow.
+
+        Compaction leaves such gaps too, but no index that knows of records in them.
+        """
+        following = [other.base_offset for other in self.loaded.segments if other.base_offset > facts.base_offset]
+        stem = self._stem(facts.base_offset)
+        claimed = claimed_offset(self.disk, stem, facts.base_offset)
+        if following and scan.next_offset <= claimed < following[0]:
+            raise LogDirFailure(
+                f"the segment ends at offset {scan.next_offset}, and its indexes know of {claimed}: its end was lost",
+                stem + names.LOG,
+                scan.valid_bytes,
+            )
 
     # The end of the log.
 

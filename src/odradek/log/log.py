@@ -20,6 +20,7 @@ from odradek.log import append, durability, lookup, read, replace, retention, ro
 from odradek.log.append import CLIENT, AppendInfo
 from odradek.log.config import LogConfig
 from odradek.log.deletion import Deletion
+from odradek.log.doubted_transactions import DoubtedTransactions
 from odradek.log.flush import FlushPlan
 from odradek.log.leader_epochs import LeaderEpochs
 from odradek.log.loaded import LoadedLog, SegmentFacts
@@ -31,6 +32,7 @@ from odradek.log.segment import Segment
 from odradek.log.segments import Segments
 from odradek.log.soundness import RangeCheck
 from odradek.log.storage import Storage
+from odradek.log.time_search import LargestTimestamp
 from odradek.protocol import errors
 from odradek.reactor.file_range import File
 from odradek.reactor.ports import Buffer, Job
@@ -89,7 +91,7 @@ class Log:
         self.topic_partition = loaded.topic_partition
         self.producer_id_expiration_ms = producer_id_expiration_ms
         self.on_roll = on_roll
-        self.segments = Segments(_segment(storage, loaded.directory, facts, now_ms) for facts in loaded.segments)
+        self.segments = Segments(_segments(storage, loaded, now_ms))
         self.active: Segment = self.segments.last
         self.log_start_offset = loaded.log_start_offset
         self.log_end_offset = loaded.log_end_offset
@@ -270,9 +272,15 @@ class Log:
         """The answer to earliest (-2), latest (-1) and the like; None if it takes `lookup_job`."""
         return lookup.special_offset(self, timestamp)
 
-    def lookup_job(self, timestamp: int, *, as_in_3_3: bool = False) -> Job:
-        """The first record at or after `timestamp`, or the one with the largest (-3): returns FoundOffset or None."""
-        return lookup.lookup_job(self, timestamp, as_in_3_3=as_in_3_3)
+    def lookup_job(self, timestamp: int, *, as_in_3_3: bool = False, told: list[LargestTimestamp] | None = None) -> Job:
+        """The first record at or after `timestamp`, or the one with the largest (-3): returns FoundOffset or None.
+
+        What it learns of segments whose times are doubted enters `told`, for `note_times` of the same generation.
+        """
+        return lookup.lookup_job(self, timestamp, as_in_3_3=as_in_3_3, told=told)
+
+    def note_times(self, generation: int, told: list[LargestTimestamp]) -> None:
+        lookup.note_times(self, generation, told)
 
     # What changes the past.
 
@@ -329,6 +337,19 @@ class Log:
         durability.abandon(self)
 
 
+def _segments(storage: Storage, loaded: LoadedLog, now_ms: int) -> list[Segment]:
+    """Backwards: a transaction index is believed if its own segment, and all behind it, were read by this process."""
+    found: list[Segment] = []
+    is_doubted = False
+    for facts in reversed(loaded.segments):
+        segment = _segment(storage, loaded.directory, facts, now_ms)
+        is_doubted |= not facts.is_checked and facts.size > 0
+        if is_doubted:
+            segment.indexes.doubted = DoubtedTransactions(facts.size, None if found else loaded.log_end_offset)
+        found.append(segment)
+    return found[::-1]
+
+
 def _segment(storage: Storage, directory: str, facts: SegmentFacts, now_ms: int) -> Segment:
     segment = Segment(storage, directory, facts.base_offset, facts.size, now_ms)
     segment.max_timestamp = facts.max_timestamp
@@ -336,4 +357,5 @@ def _segment(storage: Storage, directory: str, facts: SegmentFacts, now_ms: int)
     segment.indexes.has_transactions = facts.has_transaction_index
     if not facts.is_checked:
         segment.unchecked = unchecked.whole(facts.size)
+        segment.has_doubted_times = facts.size > 0
     return segment

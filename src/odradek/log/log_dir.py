@@ -12,6 +12,7 @@ Looking (`open_job`) changes nothing but the lock, so that a start that is refus
 
 import posixpath
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from odradek.config import properties
 from odradek.config.errors import ConfigError
@@ -19,6 +20,7 @@ from odradek.log import checkpoint, names
 from odradek.log.checkpoint import CorruptCheckpoint, TopicPartition
 from odradek.log.failure import LogDirFailure
 from odradek.log.log import Log
+from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Disk, DiskLock, Job
 
 CHECKPOINTS = (names.RECOVERY_POINTS, names.LOG_START_OFFSETS, names.REPLICATION_OFFSETS)
@@ -60,6 +62,13 @@ class DirContents:
         self.broker_epoch = NO_BROKER_EPOCH
 
 
+class Saving(NamedTuple):
+    """A checkpoint that is being written."""
+
+    offsets: dict[TopicPartition, int]
+    ended: Pending[None]  # well or not
+
+
 class LogDir:
     """Its state on the reactor. `failure` is set when it goes offline, and it never comes back."""
 
@@ -79,6 +88,7 @@ class LogDir:
         "partitions",
         "path",
         "properties",
+        "saving",
         "strays",
         "written",
     )
@@ -93,10 +103,11 @@ class LogDir:
         self.logs: dict[TopicPartition, Log] = {}
         self.futures: dict[TopicPartition, Log] = {}
         self.offline: frozenset[TopicPartition] = frozenset()  # that went down with it
-        self.condemned: list[str] = []  # directories that end in -delete
+        self.condemned: dict[str, None] = {}  # directories that end in -delete, in order
         self.creating = 0  # logs whose job is under way: a new one goes where the fewest are or will be
         self.strays: list[str] = []
         self.written: dict[str, dict[TopicPartition, int]] = {}  # what the checkpoints say, by file name
+        self.saving: dict[str, list[Saving]] = {}  # and what they are about to say, oldest first
         # By partition and checkpoint: it may not say more while a truncation is under way.
         self.floors: dict[TopicPartition, dict[str, int]] = {}
         self.failure: LogDirFailure | None = None
@@ -131,6 +142,12 @@ class LogDir:
 
     def checkpointed(self, name: str, topic_partition: TopicPartition) -> int | None:
         return self.written.get(name, {}).get(topic_partition)
+
+    def checkpoint_may_name(self, name: str, topic_partition: TopicPartition) -> bool:
+        """Whether it does on disk, now or when a write that is under way has ended."""
+        if topic_partition in self.written.get(name, ()):
+            return True
+        return any(topic_partition in saving.offsets for saving in self.saving.get(name, ()))
 
     def release_lock(self) -> None:
         lock, self.lock = self.lock, None
@@ -189,7 +206,7 @@ def lock_dir(disk: Disk, path: str) -> DiskLock:
     except BlockingIOError as error:
         raise LogDirRefused(
             f"The log dir {path} is in use: {error.strerror} ({path}/{names.LOCK}). "
-            "Stop the other broker, or give this one a dir of its own."
+            "Stop the other broker, or give this one a dir of its own: --data, or log.dirs."
         ) from error
 
 

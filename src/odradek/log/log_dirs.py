@@ -16,7 +16,7 @@ from odradek.log import checkpoint, names
 from odradek.log.checkpoint import TopicPartition
 from odradek.log.failure import LogDirFailure, storage_error
 from odradek.log.log import Log
-from odradek.log.log_dir import CHECKPOINTS, LogDir, LogDirRefused
+from odradek.log.log_dir import CHECKPOINTS, LogDir, LogDirRefused, Saving
 from odradek.protocol import errors
 from odradek.reactor.jobs import JobQueue
 from odradek.reactor.loop import Loop
@@ -27,7 +27,7 @@ OnDirFailure = Callable[[LogDir, bool], None]
 
 
 class LogDirs:
-    __slots__ = ("_disk", "_drop_logs", "_listeners", "by_path", "cordoned", "jobs")
+    __slots__ = ("_disk", "_drop_logs", "_listeners", "_loop", "by_path", "cordoned", "jobs")
 
     def __init__(self, loop: Loop, jobs: JobQueue, paths: Sequence[str], drop_logs: Callable[[LogDir], None]) -> None:
         """`drop_logs` takes the logs of a dir that has failed out of service, before the listeners are told."""
@@ -35,6 +35,7 @@ class LogDirs:
         twice = sorted({path for path in clean if clean.count(path) > 1})
         if twice or not clean:
             raise LogDirRefused(f"log.dirs names {', '.join(twice)} twice" if twice else "there is no log dir")
+        self._loop = loop
         self._disk: Disk = loop.ports.disk
         self._drop_logs = drop_logs
         self._listeners: list[OnDirFailure] = []
@@ -116,21 +117,34 @@ class LogDirs:
     async def save(self, log_dir: LogDir, name: str) -> None:
         """Writes a checkpoint if it would say something else than it says."""
         offsets = offsets_for(log_dir, name)
-        # What is being written right now is not in `written` yet, and comes before this.
-        if offsets == log_dir.written.get(name) and not self.jobs.is_busy(log_dir.path):
+        saving = log_dir.saving.setdefault(name, [])
+        if not saving and offsets == log_dir.written.get(name):
             return
-        await self.run(log_dir, log_dir.path, _save(self._disk, f"{log_dir.path}/{name}", offsets))
-        log_dir.written[name] = offsets
+        mine = Saving(offsets, self._loop.pending())
+        saving.append(mine)
+        try:
+            await self.run(log_dir, log_dir.path, _save(self._disk, f"{log_dir.path}/{name}", offsets))
+            log_dir.written[name] = offsets
+        finally:
+            saving.remove(mine)
+            mine.ended.resolve(None)
 
     async def save_all(self, log_dir: LogDir) -> None:
         for name in CHECKPOINTS:
             await self.save(log_dir, name)
 
     async def forget(self, log_dir: LogDir, topic_partition: TopicPartition) -> None:
-        """No checkpoint speaks of this partition any more, which is not there now and is about to be made."""
+        """No checkpoint speaks of this partition any more, which is not there now and is about to be made.
+
+        Thousands may be made again together: what is written for the first of them does for all.
+        """
         for name in CHECKPOINTS:
-            if topic_partition in log_dir.written.get(name, ()) or self.jobs.is_busy(log_dir.path):
-                await self.save(log_dir, name)
+            while log_dir.checkpoint_may_name(name, topic_partition):
+                saving = log_dir.saving.get(name)
+                if saving and topic_partition not in saving[-1].offsets:
+                    await saving[-1].ended
+                else:
+                    await self.save(log_dir, name)
 
     async def hold_down(
         self, log_dir: LogDir, topic_partition: TopicPartition, offset: int, recovery_point: int

@@ -23,13 +23,14 @@ from odradek.log.cleaner import Cleaner, CleanerConfig
 from odradek.log.dir_loading import DirLoading, IsStray, OnProgress
 from odradek.log.failure import LogDirFailure, NotInCache
 from odradek.log.flush import FlushPlan, flush_job
+from odradek.log.gates import Gates
 from odradek.log.loaded import LoadedLog
 from odradek.log.log import Log
 from odradek.log.log_dir import NO_BROKER_EPOCH, CheckProperties, LogDir
 from odradek.log.log_dirs import LogDirs
 from odradek.log.manager_config import LogManagerConfig, TopicConfigs
 from odradek.log.partition_dirs import PartitionToLoad, create_job, write_topic_id_job
-from odradek.log.removals import Removals
+from odradek.log.removals import Leaving, Removals
 from odradek.log.schedules import Schedules
 from odradek.log.storage import OPEN_FILES_MAX, Storage
 from odradek.protocol import errors
@@ -44,7 +45,7 @@ T = TypeVar("T")
 
 class LogManager:
     __slots__ = (
-        "_gates",
+        "_indexes",
         "_stopped",
         "cleaner",
         "config",
@@ -52,6 +53,7 @@ class LogManager:
         "dirs",
         "disk",
         "futures",
+        "gates",
         "is_started",
         "jobs",
         "loadings",
@@ -85,6 +87,7 @@ class LogManager:
         self.topic_configs = TopicConfigs(layers, topic_overrides or {})
         self.current: dict[TopicPartition, Log] = {}
         self.futures: dict[TopicPartition, Log] = {}  # copies on their way to another dir
+        self._indexes: dict[str, set[int]] = {}  # the partitions of each topic that have a log or a copy
         self.topic_ids: dict[str, bytes] = {}  # by the log's directory
         self.dirs = LogDirs(loop, self.jobs, log_dirs or configured_log_dirs(layers.config), self._drop_logs)
         self.dirs.cordoned = frozenset(self.config.cordoned_log_dirs or ())
@@ -97,7 +100,7 @@ class LogManager:
         self.is_started = False
         self.start_ended: Pending[None] | None = None  # from the beginning of the start on
         self.loadings: list[DirLoading] = []
-        self._gates: dict[TopicPartition, Pending[None]] = {}  # what is being created, deleted, moved or truncated
+        self.gates = Gates(loop)  # of what is being created, deleted, moved or truncated
         self._stopped: Pending[None] | None = None
 
     # Start and stop.
@@ -150,6 +153,7 @@ class LogManager:
         log_dir = self.dirs.of_log(log)
         (log_dir.futures if is_future else log_dir.logs)[topic_partition] = log
         (self.futures if is_future else self.current)[topic_partition] = log
+        self._indexes.setdefault(topic_partition[0], set()).add(topic_partition[1])
         if not is_future:
             self.cleaner.add(log)
 
@@ -159,7 +163,15 @@ class LogManager:
         for logs in (log_dir.logs, log_dir.futures, self.current, self.futures):
             if logs.get(topic_partition) is log:
                 del logs[topic_partition]
+        if topic_partition not in self.current and topic_partition not in self.futures:
+            self._forget_index(*topic_partition)
         self.take_down(log)
+
+    def _forget_index(self, topic: str, index: int) -> None:
+        indexes = self._indexes.get(topic, set())
+        indexes.discard(index)
+        if not indexes:
+            self._indexes.pop(topic, None)
 
     def take_down(self, log: Log) -> None:
         self.cleaner.remove(log)
@@ -186,18 +198,7 @@ class LogManager:
 
     async def exclusively(self, topic_partition: TopicPartition, work: Callable[[], Coroutine[Any, None, T]]) -> T:
         """After everything that was asked of this partition before."""
-        while (gate := self._gates.get(topic_partition)) is not None:
-            await gate
-        gate = self._gates[topic_partition] = self.loop.pending()
-        try:
-            return await work()
-        finally:
-            del self._gates[topic_partition]
-            gate.resolve(None)
-
-    async def settle_operations(self) -> None:
-        while self._gates:
-            await next(iter(self._gates.values()))
+        return await self.gates.through([topic_partition], work)
 
     # Creating.
 
@@ -218,7 +219,7 @@ class LogManager:
         """
         topic_partition = (topic, partition)
         logs = self.futures if is_future else self.current
-        if topic_partition not in logs or topic_partition in self._gates:
+        if topic_partition not in logs or topic_partition in self.gates:
             await self.exclusively(
                 topic_partition, lambda: self._create(topic_partition, topic_id, is_future, target_dir, is_new)
             )
@@ -281,6 +282,37 @@ class LogManager:
     async def delete(self, topic: str, partition: int, *, is_future: bool = False) -> bool:
         """Takes the log out of service and renames its directory; its files go after file.delete.delay.ms."""
         return await self._put_out(topic, partition, names.DELETE_DIR, is_future)
+
+    async def delete_all(self, partitions: Sequence[TopicPartition]) -> None:
+        """The same for many, and for copies that are on their way to another dir: one job and one fsync per dir."""
+
+        async def put_out() -> None:
+            leaving: dict[LogDir, list[Leaving]] = {}
+            for topic_partition in partitions:
+                self._take_out(topic_partition, leaving)
+            await self._rename_all_out(leaving)
+
+        await self.gates.through(partitions, put_out)
+
+    async def _rename_all_out(self, leaving: dict[LogDir, list[Leaving]]) -> None:
+        """A dir that fails does not keep the others from it; its error comes last."""
+        failed: errors.KafkaStorageError | None = None
+        for log_dir, directories in leaving.items():
+            try:
+                await self.removals.rename_all_out(log_dir, directories)
+            except errors.KafkaStorageError as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
+
+    def _take_out(self, topic_partition: TopicPartition, leaving: dict[LogDir, list[Leaving]]) -> None:
+        for logs in (self.futures, self.current):
+            log = logs.get(topic_partition)
+            if log is not None:
+                log_dir = self.dirs.of_log(log)
+                self.unregister(topic_partition, log)
+                left = (log.directory, topic_partition, log.config.file_delete_delay_ms)
+                leaving.setdefault(log_dir, []).append(left)
 
     async def set_aside(self, topic: str, partition: int) -> bool:
         """A replica that the metadata does not know: its directory becomes -stray and is kept for an operator."""
@@ -391,9 +423,10 @@ class LogManager:
     def update_topic_config(self, topic: str, overrides: Mapping[str, object]) -> None:
         """All configs that the topic has of its own, from now on. ConfigError for a bad one."""
         config = self.topic_configs.update(topic, overrides)
-        for logs in (self.current, self.futures):
-            for (name, _), log in logs.items():
-                if name == topic:
+        for index in self._indexes.get(topic, ()):
+            for logs in (self.current, self.futures):
+                log = logs.get((topic, index))
+                if log is not None:
                     log.update_config(config)
 
     def update_broker_defaults(self, layers: BrokerLayers) -> None:

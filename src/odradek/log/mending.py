@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from odradek.log import read
+from odradek.log import read, time_search
 from odradek.log import reindex as indexes
 from odradek.log.failure import LogDirFailure, NotInCache
 from odradek.log.log import Log
+from odradek.log.segment import Segment
 
 if TYPE_CHECKING:
     from odradek.log.manager import LogManager
@@ -26,11 +27,22 @@ async def read_ahead(manager: "LogManager", log: Log, cold: NotInCache) -> None:
         raise
 
 
+async def prove_times(manager: "LogManager", log: Log, segment: Segment) -> bool:
+    """Whether its largest timestamp is that of its batches afterwards. LogDirFailure if they are damaged."""
+    log_dir, generation = manager.dirs.of_log(log), log.generation
+    target = next(each for each in time_search.targets(log, 0, 0) if each.base_offset == segment.base_offset)
+    job = time_search.largest_timestamp_job(manager.disk, target)
+    found = await manager.dirs.run(log_dir, f"{log.directory} reads", job)
+    if found is not None:
+        log.note_times(generation, [found])
+    return not segment.has_doubted_times
+
+
 async def reindex(manager: "LogManager", directory: str, base_offset: int) -> None:
     await manager.loop.sleep(0)  # whoever came upon the index goes on first
     log = next((log for log in manager.all_logs() if log.directory == directory), None)
     segment = None if log is None or log.is_closed else log.segments.get(base_offset)
-    if log is None or segment is None or (planned := indexes.plan(log, segment)) is None:
+    if log is None or segment is None or (planned := indexes.plan(log, segment, manager.now_ms)) is None:
         return
     log_dir = manager.dirs.of_log(log)
     scan = await manager.dirs.run(log_dir, log.directory, indexes.reindex_job(manager.disk, planned))

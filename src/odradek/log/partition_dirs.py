@@ -4,6 +4,8 @@ A directory that is deleted first gets a name that ends in -delete, durably. Fro
 and its files can go one by one, now or after a restart.
 """
 
+from collections.abc import Iterable
+
 from odradek.log import checkpoint, names
 from odradek.log.checkpoint import CorruptCheckpoint
 from odradek.log.config import LogConfig
@@ -122,25 +124,27 @@ def load_partitions_job(
     return found
 
 
-def rename_job(disk: Disk, old: str, new: str, log_dir: str) -> Job:
-    """To a name that ends in -delete or -stray. One that is gone already was renamed before."""
-    try:
-        disk.rename(old, new)
-    except FileNotFoundError:
-        if disk.exists(old):
-            raise
-    disk.fsync_dir(log_dir)
-    yield 0
-
-
-def remove_job(disk: Disk, directory: str, log_dir: str) -> Job:
-    for name in _listed(disk, directory):
-        unlink_if_there(disk, f"{directory}/{name}")
+def rename_job(disk: Disk, renames: Iterable[tuple[str, str]], log_dir: str) -> Job:
+    """To names that end in -delete or -stray. One that is gone already was renamed before."""
+    for old, new in renames:
+        try:
+            disk.rename(old, new)
+        except FileNotFoundError:
+            if disk.exists(old):
+                raise
         yield 0
-    try:
-        disk.rmdir(directory)
-    except FileNotFoundError:
-        return
+    disk.fsync_dir(log_dir)
+
+
+def remove_job(disk: Disk, directories: Iterable[str], log_dir: str) -> Job:
+    for directory in directories:
+        for name in _listed(disk, directory):
+            unlink_if_there(disk, f"{directory}/{name}")
+            yield 0
+        try:
+            disk.rmdir(directory)
+        except FileNotFoundError:
+            continue
     disk.fsync_dir(log_dir)
 
 

@@ -7,7 +7,8 @@ the last stable offset for one that reads committed records, with the list of th
 
 from typing import TYPE_CHECKING
 
-from odradek.log import soundness, transaction_index
+from odradek.log import committed, soundness, unchecked
+from odradek.log.transaction_facts import TransactionFacts
 from odradek.log.transaction_index import AbortedTransaction
 from odradek.protocol import errors
 from odradek.reactor.file_range import File, FileRange
@@ -83,15 +84,33 @@ def _fetched(
         max_bytes = first_size
     size = min(max_bytes, _end_position(log, segment, isolation, limit) - position)
     fetched.first_is_incomplete = max_bytes < first_size
-    if segment.unchecked and size > 0:
+    facts = None
+    if isolation == TXN_COMMITTED and size > 0 and segment.indexes.doubted is not None:
+        facts = _facts(log, segment, position, first_size, size)
+        if facts is not None and facts.end is not None:
+            size = min(size, facts.end - position)
+    if segment.unchecked and size > 0 and unchecked.first_in(segment.unchecked, position, position + size) is not None:
         needed_end = position + first_size
         end = soundness.ensure_sound(log, segment, position, needed_end, max(needed_end, position + size))
         size = min(size, end - position)
     if size > 0:
         fetched.records = _range(segment, position, size)
     if isolation == TXN_COMMITTED:
-        fetched.aborted_transactions = _aborted(log, segment, offset, position + size)
+        if facts is None:
+            fetched.aborted_transactions = committed.aborted_by_index(log, segment, offset, position + size)
+        else:
+            fetched.aborted_transactions = committed.aborted_among(log, segment, facts, offset, position + size)
     return fetched
+
+
+def _facts(log: "Log", segment: "Segment", position: int, first_size: int, size: int) -> TransactionFacts | None:
+    """What the batches tell about transactions, where the index is not to be believed."""
+    doubted = segment.indexes.doubted
+    if doubted is None or position >= doubted.end:
+        return None
+    needed_end = position + first_size
+    end = max(needed_end, position + min(size, soundness.CHECK_AHEAD_BYTES_MAX))
+    return committed.facts_at(log, segment, doubted, position, needed_end, end)
 
 
 def _end_position(log: "Log", segment: "Segment", isolation: int, limit: int) -> int:
@@ -109,22 +128,6 @@ def _range(segment: "Segment", position: int, size: int) -> FileRange:
         return FileRange(file, position, size)
     finally:
         file.release()
-
-
-def _aborted(log: "Log", segment: "Segment", offset: int, end_position: int) -> list[AbortedTransaction]:
-    following = log.segments.higher(segment.base_offset)
-    upper_bound = segment.offset_index().upper_bound(end_position)
-    if upper_bound is None:
-        upper_bound = log.log_end_offset if following is None else following.base_offset
-    found: list[AbortedTransaction] = []
-    current: Segment | None = segment
-    while current is not None:
-        some, is_complete = transaction_index.search(current.aborted_transactions(), offset, upper_bound)
-        found += some
-        if is_complete:
-            break
-        current = log.segments.higher(current.base_offset)
-    return found
 
 
 def place_of(log: "Log", offset: int) -> tuple[int, int]:

@@ -8,11 +8,14 @@ puts the entries of the job before the ones that were added meanwhile.
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.log import names, unchecked
+from odradek.log import names, transaction_index
+from odradek.log.deletion import unlink_if_there
 from odradek.log.failure import LogDirFailure, storage_error
+from odradek.log.producer_rebuild import RebuildPlan, rebuild_job
 from odradek.log.recovery import scan_job
 from odradek.log.segment import Segment
 from odradek.log.segment_scan import SegmentScan
+from odradek.log.truncate import rebuild_plan
 from odradek.reactor.ports import Disk, Job
 
 if TYPE_CHECKING:
@@ -26,21 +29,29 @@ class ReindexPlan(NamedTuple):
     size: int
     interval_bytes: int
     is_active: bool
+    producers: RebuildPlan  # up to where the segment begins: what was open there may be aborted in it
 
 
-def plan(log: "Log", segment: Segment) -> ReindexPlan | None:
+def plan(log: "Log", segment: Segment, now_ms: int) -> ReindexPlan | None:
     """None while compaction has not given the segment its name: then it is done at the next start."""
     if segment.files.suffix:
         return None
     return ReindexPlan(
-        log.directory, log.generation, segment.base_offset, segment.size, log.index_interval_bytes, segment.is_active
+        log.directory,
+        log.generation,
+        segment.base_offset,
+        segment.size,
+        log.index_interval_bytes,
+        segment.is_active,
+        rebuild_plan(log, segment.base_offset, now_ms),
     )
 
 
 def reindex_job(disk: Disk, planned: ReindexPlan) -> Job:
     """Returns the SegmentScan, None if the segment has left the log. LogDirFailure if the log itself does not hold."""
-    scan = SegmentScan(planned.base_offset, planned.interval_bytes)
     try:
+        producers = yield from rebuild_job(disk, planned.producers)
+        scan = SegmentScan(planned.base_offset, planned.interval_bytes, producers)
         yield from scan_job(disk, planned.directory, scan, planned.size)
     except LogDirFailure as failure:
         if isinstance(failure.__cause__, FileNotFoundError):
@@ -52,6 +63,10 @@ def reindex_job(disk: Disk, planned: ReindexPlan) -> Job:
     if not planned.is_active:
         _write(disk, stem + names.OFFSET_INDEX, scan.offset_index.encode())
         _write(disk, stem + names.TIME_INDEX, scan.time_index.encode())
+        if scan.aborted:
+            _write(disk, stem + names.TRANSACTION_INDEX, transaction_index.encode(scan.aborted))
+        else:
+            unlink_if_there(disk, stem + names.TRANSACTION_INDEX)
     return scan
 
 
@@ -69,6 +84,7 @@ def install(log: "Log", planned: ReindexPlan, scan: SegmentScan | None) -> bool:
         return False
     if segment.is_active != planned.is_active:
         return False
-    segment.unchecked = unchecked.without(segment.unchecked, 0, planned.size)
-    segment.indexes.rebuilt(scan.offset_index, scan.time_index)
+    dropped = {offset for offset in log.snapshots if offset <= planned.base_offset} - set(planned.producers.snapshots)
+    log.snapshots = [offset for offset in log.snapshots if offset not in dropped]
+    segment.rescanned(scan)
     return True

@@ -4,7 +4,7 @@ Each is a task that sleeps for `file.delete.delay.ms` and then runs a job. Nobod
 up, and the next start finishes what it finds under the names that end in -delete and .deleted.
 """
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from odradek.log import names
@@ -21,6 +21,14 @@ from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Cancelled, Disk, Stream
 
 UNIQUE_ID_BYTES = names.UNIQUE_ID_DIGITS // 2
+
+
+Leaving = tuple[str, TopicPartition, int]  # a directory, whose it is, and file.delete.delay.ms
+
+
+def removals_key(log_dir: LogDir) -> str:
+    """Directories of a dir are removed one after the other: nobody waits for it."""
+    return f"{log_dir.path} removals"
 
 
 class Removals:
@@ -52,18 +60,36 @@ class Removals:
     ) -> None:
         """Returns when the new name is durable; a directory that is to be deleted goes after the delay."""
         new = f"{log_dir.path}/{self.unique_name(topic_partition, suffix)}"
-        await self._dirs.run(log_dir, directory, rename_job(self._disk, directory, new, log_dir.path))
+        await self._dirs.run(log_dir, directory, rename_job(self._disk, [(directory, new)], log_dir.path))
         if suffix == names.STRAY_DIR:
             log_dir.strays.append(new)
         else:
-            log_dir.condemned.append(new)
-            self.remove_later(log_dir, new, delay_ms)
+            self.remove_later(log_dir, [new], delay_ms)
 
-    def remove_later(self, log_dir: LogDir, directory: str, delay_ms: int) -> None:
+    async def rename_all_out(self, log_dir: LogDir, leaving: Sequence[Leaving]) -> None:
+        """The same for many that are deleted together: one job, one fsync."""
+        for directory, _, _ in leaving:
+            await self._dirs.settle(directory)  # its jobs were cancelled, and may still be at their last step
+        renames = [
+            (directory, f"{log_dir.path}/{self.unique_name(topic_partition, names.DELETE_DIR)}")
+            for directory, topic_partition, _ in leaving
+        ]
+        await self._dirs.run(log_dir, f"{log_dir.path} renames", rename_job(self._disk, renames, log_dir.path))
+        by_delay: dict[int, list[str]] = {}
+        for (_, new), (_, _, delay_ms) in zip(renames, leaving, strict=True):
+            by_delay.setdefault(delay_ms, []).append(new)
+        for delay_ms, directories in by_delay.items():
+            self.remove_later(log_dir, directories, delay_ms)
+
+    def remove_later(self, log_dir: LogDir, directories: Sequence[str], delay_ms: int) -> None:
+        log_dir.condemned.update(dict.fromkeys(directories))
+
         async def remove() -> None:
             await self._loop.sleep(delay_ms)
-            await self._dirs.run(log_dir, directory, remove_job(self._disk, directory, log_dir.path))
-            log_dir.condemned.remove(directory)
+            job = remove_job(self._disk, directories, log_dir.path)
+            await self._dirs.run(log_dir, removals_key(log_dir), job)
+            for directory in directories:
+                log_dir.condemned.pop(directory, None)
 
         self.in_background(remove())
 

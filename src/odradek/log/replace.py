@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from odradek.log import names
 from odradek.log.deletion import Deletion
+from odradek.log.doubted_transactions import DoubtedTransactions
 from odradek.log.failpoint import failpoint
 from odradek.log.failure import LogDirFailure
 from odradek.log.loaded import SegmentFacts
@@ -61,6 +62,9 @@ def _segment(log: "Log", facts: SegmentFacts, created_ms: int) -> Segment:
     segment.offset_of_max_timestamp = facts.offset_of_max_timestamp
     segment.indexes.has_transactions = facts.has_transaction_index
     segment.files.suffix = names.SWAP
+    following = log.segments.higher(facts.base_offset)
+    if following is not None and following.indexes.doubted is not None:
+        segment.indexes.doubted = DoubtedTransactions(facts.size, None)
     return segment
 
 

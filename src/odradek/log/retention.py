@@ -57,8 +57,28 @@ def _is_past_bytes(log: "Log") -> IsDue:
 
 
 def _is_past_ms(log: "Log", now_ms: int) -> IsDue:
-    retention_ms = log.config.retention_ms
-    return lambda segment, _: retention_ms >= 0 and now_ms - segment.largest_timestamp() > retention_ms
+    """Nothing is deleted for a timestamp that may be wrong: `next_doubted` is to be looked at first."""
+    return lambda segment, _: not segment.has_doubted_times and _is_old(log, segment, now_ms)
+
+
+def _is_old(log: "Log", segment: "Segment", now_ms: int) -> bool:
+    return 0 <= log.config.retention_ms < now_ms - segment.largest_timestamp()
+
+
+def next_doubted(log: "Log", now_ms: int) -> "Segment | None":
+    """The segment whose largest timestamp decides what else is due, if it was found on disk and not proved since.
+
+    The last one is left alone while it seems to be young: most logs are small, and have no other.
+    """
+    if not log.config.is_deleted or log.config.retention_ms < 0:
+        return None
+    for segment in log.segments:
+        is_old = _is_old(log, segment, now_ms)
+        if segment.has_doubted_times and (is_old or segment is not log.active):
+            return segment
+        if not is_old:
+            return None
+    return None
 
 
 def _delete(log: "Log", due: list["Segment"], now_ms: int) -> Deletion:

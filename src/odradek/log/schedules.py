@@ -16,7 +16,7 @@ after the end of the one before, so that a slow disk is never asked faster than 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from odradek.log import names
+from odradek.log import mending, names, retention
 from odradek.log.deletion import Deletion
 from odradek.log.dir_loading import Slices
 from odradek.log.failure import DiskFull, LogDirFailure
@@ -111,6 +111,9 @@ class Schedules:
         manager = self._manager
         log_dir = manager.dirs.of_log(log)
         try:
+            await self._prove_times(log)
+            if log.is_closed:
+                return
             deletion = log.delete_old_segments(manager.now_ms)
         except DiskFull:
             return  # it could not begin a new segment in place of the last old one
@@ -119,6 +122,11 @@ class Schedules:
             return
         if deletion is not None:
             manager.removals.in_background(self._rename(log, deletion))
+
+    async def _prove_times(self, log: Log) -> None:
+        while (doubted := retention.next_doubted(log, self._manager.now_ms)) is not None:
+            if log.is_closed or not await mending.prove_times(self._manager, log, doubted):
+                return  # it has left the log, or its index is being built again
 
     async def _rename(self, log: Log, deletion: Deletion) -> None:
         manager = self._manager

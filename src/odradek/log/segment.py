@@ -14,6 +14,7 @@ from odradek.log.failure import DiskFull, LogDirFailure, NotInCache, is_disk_ful
 from odradek.log.offset_index import OffsetIndex
 from odradek.log.segment_files import SegmentFiles
 from odradek.log.segment_indexes import SegmentIndexes
+from odradek.log.segment_scan import SegmentScan
 from odradek.log.segment_tail import LastEntry, next_offset
 from odradek.log.sparse_index import CorruptIndex
 from odradek.log.storage import Storage
@@ -36,6 +37,7 @@ class Segment:
         "file",
         "files",
         "first_timestamp",
+        "has_doubted_times",
         "indexes",
         "jitter_ms",
         "max_timestamp",
@@ -55,6 +57,7 @@ class Segment:
         self.bytes_since_last_index_entry = 0
         self.max_timestamp = NO_TIMESTAMP
         self.offset_of_max_timestamp = base_offset
+        self.has_doubted_times = False  # the two were found on disk, and `time_search` has not looked at them yet
         self.first_timestamp = NO_TIMESTAMP  # the largest of the first batch: what the age of a segment counts from
         self.unchecked: unchecked.Bounds = ()  # what `soundness` has to look at before it is served
 
@@ -206,6 +209,9 @@ class Segment:
         index = self.indexes.offsets
         if index is None:
             index = self.offset_index(may_block=may_block)
+        return self.locate_by(index, offset, may_block)
+
+    def locate_by(self, index: OffsetIndex, offset: int, may_block: bool) -> Found | None:
         entry_offset, position, next_position = index.around(offset)
         file = self.open_file()
         try:
@@ -236,7 +242,7 @@ class Segment:
         if self.file is not None:
             return self.file.acquire()
         try:
-            return self.files.storage.files.get(self.path(names.LOG))
+            return self.files.storage.files.get(self.files.known_path(names.LOG))
         except OSError as error:
             raise storage_error(error, "opening a segment", self.path(names.LOG)) from error
 
@@ -259,6 +265,15 @@ class Segment:
         except OSError as error:
             raise storage_error(error, "asking for the age of a segment", path) from error
 
+    def rescanned(self, scan: SegmentScan) -> None:
+        """Takes in what was read from its log, up to where that ended then."""
+        self.unchecked = unchecked.without(self.unchecked, 0, scan.valid_bytes)
+        self.max_timestamp, self.offset_of_max_timestamp = scan.max_timestamp, scan.offset_of_max_timestamp
+        self.has_doubted_times = False
+        if self.is_active:
+            self._find_max_timestamp(scan.valid_bytes)
+        self.indexes.rebuilt(scan.offset_index, scan.time_index, scan.aborted, scan.next_offset)
+
     # Truncation.
 
     def truncate_to(self, offset: int, now_ms: int) -> None:
@@ -278,7 +293,8 @@ class Segment:
         if not position:
             self.created_ms = now_ms
             self.first_timestamp = NO_TIMESTAMP
-        self._reload_max_timestamp(self.file.disk_file)
+        self.max_timestamp, self.offset_of_max_timestamp = self.time_index().last_entry
+        self._find_max_timestamp(self.offset_index().lookup(self.offset_of_max_timestamp)[1])
 
     def end_offset(self) -> int:
         """Behind its last batch; its base offset if it has none. May block."""
@@ -286,10 +302,10 @@ class Segment:
         entry = LastEntry(*entries[-1]) if entries else None
         return next_offset(self.files.storage.disk, self.path(names.LOG), self.base_offset, self.size, entry)[0]
 
-    def _reload_max_timestamp(self, file: DiskFile) -> None:
-        """From the last entry of the time index, and the batches behind it."""
-        self.max_timestamp, self.offset_of_max_timestamp = self.time_index().last_entry
-        _, position = self.offset_index().lookup(self.offset_of_max_timestamp)
+    def _find_max_timestamp(self, position: int) -> None:
+        """What is known, or a later one in the batches from `position` on."""
+        assert self.file is not None
+        file = self.file.disk_file
         while position < self.size:
             header = file.pread(layout.HEADER_SIZE, position)
             last_offset = last_offset_at(file.pread, position, self.size)

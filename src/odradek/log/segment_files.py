@@ -6,19 +6,37 @@ from odradek.log.storage import Storage
 
 
 class SegmentFiles:
-    __slots__ = ("base_offset", "directory", "storage", "suffix")
+    __slots__ = ("_paths", "_suffix", "base_offset", "directory", "storage")
 
     def __init__(self, storage: Storage, directory: str, base_offset: int) -> None:
         self.storage = storage
         self.directory = directory
         self.base_offset = base_offset
-        self.suffix = ""
+        self._suffix = ""
+        self._paths: dict[str, str] | None = None  # of a segment that somebody reads
+
+    @property
+    def suffix(self) -> str:
+        return self._suffix
+
+    @suffix.setter
+    def suffix(self, suffix: str) -> None:
+        self._suffix = suffix
+        self._paths = None
 
     def path(self, kind: str) -> str:
-        return f"{self.directory}/{self.base_offset:020d}{kind}{self.suffix}"
+        return f"{self.directory}/{self.base_offset:020d}{kind}{self._suffix}"
+
+    def known_path(self, kind: str) -> str:
+        """The same for those who ask at every read."""
+        paths = self._paths
+        if paths is None:
+            paths = self._paths = {each: self.path(each) for each in (names.LOG, names.OFFSET_INDEX)}
+        return paths[kind]
 
     def forget(self) -> None:
         """Closes what is open and drops what is loaded, as far as others do not hold it."""
+        self._paths = None
         for kind in names.SEGMENT_FILES:
             self.storage.forget(self.path(kind))
 

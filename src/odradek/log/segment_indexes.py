@@ -5,7 +5,11 @@ sealed one are loaded when they are asked for and kept in the cache that all log
 check out counts as empty, which makes searches longer and no answer wrong; `needs_rebuild` tells that it happened.
 """
 
+from bisect import bisect_left
+from operator import attrgetter
+
 from odradek.log import names, transaction_index
+from odradek.log.doubted_transactions import DoubtedTransactions
 from odradek.log.failpoint import failpoint
 from odradek.log.failure import DiskFull, LogDirFailure, NotInCache, storage_error
 from odradek.log.offset_index import ENTRY_SIZE as OFFSET_ENTRY_SIZE
@@ -14,11 +18,13 @@ from odradek.log.segment_files import SegmentFiles
 from odradek.log.sparse_index import CorruptIndex
 from odradek.log.time_index import ENTRY_SIZE as TIME_ENTRY_SIZE
 from odradek.log.time_index import TimeIndex
+from odradek.log.transaction_facts import TransactionFacts
 from odradek.log.transaction_index import AbortedTransaction
 from odradek.reactor.ports import Buffer
 
 PENDING_ENTRIES_MAX = 64  # of the active offset index: about 256 KB of log at the default interval
 NO_LIMIT_BYTES = 0x7FFF_FFFF
+_LAST_OFFSET = attrgetter("last_offset")
 
 
 class SegmentIndexes:
@@ -29,6 +35,7 @@ class SegmentIndexes:
         "_written_offsets",
         "_written_times",
         "bytes_max",
+        "doubted",
         "has_transactions",
         "is_full",
         "is_write_due",
@@ -50,6 +57,7 @@ class SegmentIndexes:
         self.is_write_due = False
         self.has_transactions = False
         self.needs_rebuild = False
+        self.doubted: DoubtedTransactions | None = None  # as long as the transaction index is that of another process
 
     # Of the active segment.
 
@@ -153,11 +161,12 @@ class SegmentIndexes:
     def offset_index(self, log_size: int, *, may_block: bool) -> OffsetIndex:
         if self.offsets is not None:
             return self.offsets
-        path = self._files.path(names.OFFSET_INDEX)
-        cached = self._files.storage.indexes.get(path)
+        files = self._files
+        path = files.known_path(names.OFFSET_INDEX)
+        cached = files.storage.indexes.get(path)
         if cached is None:
             cached = self._load_offsets(log_size, may_block)
-            self._files.storage.indexes.add(path, cached)
+            files.storage.indexes.add(path, cached)
         assert isinstance(cached, OffsetIndex)
         return cached
 
@@ -173,19 +182,54 @@ class SegmentIndexes:
         return cached
 
     def aborted(self, *, may_block: bool) -> list[AbortedTransaction]:
+        """What the transaction index lists, whether or not it is believed."""
+        try:
+            return self._listed(may_block)
+        except CorruptIndex as error:
+            # Counting it as empty would show aborted records as committed (T1): better no answer.
+            raise LogDirFailure(str(error), self._files.path(names.TRANSACTION_INDEX)) from error
+
+    def _listed(self, may_block: bool) -> list[AbortedTransaction]:
         if self._aborted is None:
             data = self._bytes(names.TRANSACTION_INDEX, may_block) if self.has_transactions else b""
-            try:
-                self._aborted = transaction_index.decode(bytes(data), self._files.base_offset)
-                self._written_aborted = len(self._aborted)
-            except CorruptIndex as error:
-                # Counting it as empty would show aborted records as committed (T1): better no answer.
-                raise LogDirFailure(str(error), self._files.path(names.TRANSACTION_INDEX)) from error
+            self._aborted = transaction_index.decode(bytes(data), self._files.base_offset)
+            self._written_aborted = len(self._aborted)
         return self._aborted
+
+    def believed(self) -> list[AbortedTransaction]:
+        """What this process has entered into the transaction index."""
+        doubted = self.doubted
+        if doubted is None:
+            return self.aborted(may_block=False)
+        if doubted.end_offset is None:
+            return []
+        listed = self.aborted(may_block=False)
+        return listed[bisect_left(listed, doubted.end_offset, key=_LAST_OFFSET) :]
+
+    def load_listed(self) -> None:
+        """For a comparison with what the batches tell. NotInCache if it has to be read ahead."""
+        try:
+            self._listed(may_block=False)
+        except CorruptIndex:
+            self.distrust()
+
+    def learn(self, facts: TransactionFacts, end: int, *, believes_index: bool) -> None:
+        """What a walk has told, if it got as far as it must. Compaction leaves entries without their records."""
+        doubted = self.doubted
+        if doubted is None:
+            return
+        facts.close(end)
+        if facts.is_settled or end == doubted.end:
+            facts.is_known = True
+            listed = self._aborted or []
+            if not believes_index and facts.contradict(listed):
+                self.distrust()
+            facts.complete_by(listed)
+            doubted.learn(facts)
 
     def distrust_offsets(self) -> None:
         """The offset index leads astray: until it has been rebuilt, searches begin at the start of the segment."""
-        self._damaged()
+        self.distrust()
         empty = OffsetIndex(self._files.base_offset)
         if self.offsets is not None:
             self.offsets = empty
@@ -193,15 +237,22 @@ class SegmentIndexes:
         else:
             self._files.storage.indexes.add(self._files.path(names.OFFSET_INDEX), empty)
 
-    def _damaged(self) -> None:
+    def distrust(self) -> None:
+        """One of them is wrong: all are built again, from the log."""
         if not self.needs_rebuild:
             self.needs_rebuild = True
             self._files.storage.index_damaged(self._files.directory, self._files.base_offset)
 
-    def rebuilt(self, offsets: OffsetIndex, times: TimeIndex) -> None:
-        """Takes in what was read from the log. Of an active segment, what was added since follows it."""
+    def rebuilt(
+        self, offsets: OffsetIndex, times: TimeIndex, aborted: list[AbortedTransaction], end_offset: int
+    ) -> None:
+        """Takes in what was read from the log up to `end_offset`. What was added to active ones since follows."""
         self.needs_rebuild = False
-        if self.offsets is None:
+        if self.offsets is None or self.times is None:
+            self.has_transactions = bool(aborted)
+            self._aborted = aborted
+            self._written_aborted = len(aborted)
+            self._files.storage.forget(self._files.path(names.TRANSACTION_INDEX))
             for kind, index in ((names.OFFSET_INDEX, offsets), (names.TIME_INDEX, times)):
                 path = self._files.path(kind)
                 self._files.storage.forget(path)
@@ -210,9 +261,17 @@ class SegmentIndexes:
         for offset, position in self.offsets.entries:
             if offset > offsets.last_offset:
                 offsets.append(offset, position)
-        self.offsets = offsets
-        self._written_offsets = 0
+        for timestamp, offset in self.times.entries:
+            if offset >= end_offset:
+                times.maybe_append(timestamp, offset)
+        self.offsets, self.times = offsets, times
+        self._aborted = aborted + [entry for entry in self.aborted(may_block=True) if entry.last_offset >= end_offset]
+        self.has_transactions = bool(self._aborted)
+        self._written_offsets = self._written_times = self._written_aborted = 0
         self._files.set_size(names.OFFSET_INDEX, 0)
+        self._files.set_size(names.TIME_INDEX, 0)
+        if self._files.storage.disk.exists(self._files.path(names.TRANSACTION_INDEX)):
+            self._files.set_size(names.TRANSACTION_INDEX, 0)
         self.write_pending()
         self._note_full()
 
@@ -221,14 +280,14 @@ class SegmentIndexes:
             data = bytes(self._bytes(names.OFFSET_INDEX, may_block))
             return OffsetIndex.decode(data, self._files.base_offset, log_size)
         except CorruptIndex:
-            self._damaged()
+            self.distrust()
             return OffsetIndex(self._files.base_offset)
 
     def _load_times(self, may_block: bool) -> TimeIndex:
         try:
             return TimeIndex.decode(bytes(self._bytes(names.TIME_INDEX, may_block)), self._files.base_offset)
         except CorruptIndex:
-            self._damaged()
+            self.distrust()
             return TimeIndex(self._files.base_offset)
 
     def _bytes(self, kind: str, may_block: bool) -> Buffer:

@@ -17,6 +17,7 @@ from odradek.records.batch import batch_size
 from odradek.records.layout import NO_TIMESTAMP
 
 _TAIL_BYTES = 64 << 10
+OFFSET_INDEX_REACH = 1 << 31  # no position in an index can be larger
 
 
 class LastEntry(NamedTuple):
@@ -37,6 +38,21 @@ def last_time_entry(disk: Disk, path: str, base_offset: int) -> tuple[int, int]:
     if timestamp < NO_TIMESTAMP or offset < base_offset:
         raise CorruptIndex(f"the last entry is ({timestamp}, {offset})")
     return timestamp, offset
+
+
+def claimed_offset(disk: Disk, stem: str, base_offset: int) -> int:
+    """The last one that the indexes know of, whatever has become of the log; -1 if they are of no use."""
+    found = -1
+    try:
+        entry = last_index_entry(disk, stem + names.OFFSET_INDEX, base_offset, OFFSET_INDEX_REACH)
+        found = -1 if entry is None else entry.offset
+    except CorruptIndex:
+        pass
+    try:
+        timestamp, offset = last_time_entry(disk, stem + names.TIME_INDEX, base_offset)
+        return max(found, offset if timestamp >= 0 else -1)
+    except CorruptIndex:
+        return found
 
 
 def _last_bytes(disk: Disk, path: str, entry_size: int) -> bytes:

@@ -19,6 +19,7 @@ from odradek.log.failure import LogDirFailure, NotInCache, storage_error
 from odradek.log.leader_epochs import LeaderEpochs
 from odradek.log.segment import Segment, read_segment
 from odradek.log.sparse_index import CorruptIndex
+from odradek.log.transaction_facts import TransactionFacts
 from odradek.reactor.ports import DiskFile, Job
 from odradek.records import layout
 
@@ -35,11 +36,13 @@ class RangeCheck:
     __slots__ = (
         "base_offset",
         "checked_end",
+        "claimed_offset",
         "damage",
         "end",
         "end_offset",
         "entry_offset",
         "epochs",
+        "facts",
         "first_offset",
         "following",
         "generation",
@@ -49,7 +52,18 @@ class RangeCheck:
         "start",
     )
 
-    def __init__(self, log: "Log", segment: Segment, start: int, needed_end: int, end: int, *, may_block: bool) -> None:
+    def __init__(
+        self,
+        log: "Log",
+        segment: Segment,
+        start: int,
+        needed_end: int,
+        end: int,
+        *,
+        may_block: bool,
+        facts: TransactionFacts | None = None,
+    ) -> None:
+        """With `facts`, what the batches say about transactions is noted on the way: `committed` asks for it."""
         following = log.segments.higher(segment.base_offset)
         self.generation = log.generation
         self.base_offset = segment.base_offset
@@ -58,9 +72,12 @@ class RangeCheck:
         self.needed_end = needed_end
         self.end = end
         self.end_offset = log.log_end_offset if following is None else following.base_offset
+        self.claimed_offset = segment.offset_of_max_timestamp if segment.max_timestamp >= 0 else segment.base_offset - 1
         self.epochs = log.epochs
+        self.facts = facts
         self.following: Peeked | None = None
-        if following is not None and end == segment.size and len(log.epochs.epochs) > 1:
+        reaches_end = end == segment.size or facts is not None
+        if following is not None and reaches_end and len(log.epochs.epochs) > 1:
             self.following = _first_of(following, may_block)
         self.checked_end = self.start  # what lies before it is sound
         self.damage: DamagedSegment | None = None
@@ -69,6 +86,10 @@ class RangeCheck:
     @property
     def is_decided(self) -> bool:
         return self.is_index_wrong or self.damage is not None
+
+    @property
+    def is_over(self) -> bool:
+        return self.is_decided or (self.facts is not None and self.facts.is_settled)
 
     @property
     def size(self) -> int:
@@ -95,7 +116,8 @@ def locate(
 
     `wanted_bytes` are looked at in the same go, as far as there are whole batches.
     """
-    found = segment.locate(offset, may_block=may_block)
+    index = segment.offset_index(may_block=may_block)
+    found = segment.locate_by(index, offset, may_block)
     if not segment.unchecked:
         return found
     needed_end = segment.size if found is None else found[0] + found[1]
@@ -103,7 +125,11 @@ def locate(
     if found is not None:
         end = max(end, min(found[0] + min(wanted_bytes, CHECK_AHEAD_BYTES_MAX), segment.size))
     if segment.unchecked[0] < end:
-        _, start = segment.offset_index(may_block=may_block).lookup(offset)
+        if segment.indexes.needs_rebuild:
+            index = segment.offset_index(may_block=may_block)  # it was found out just now
+        _, start = index.lookup(offset)
+        if unchecked.first_in(segment.unchecked, start, end) is None:
+            return found
         ensure_sound(log, segment, start, needed_end, end, may_block=may_block)
         if segment.indexes.needs_rebuild:
             found = segment.locate(offset, may_block=may_block)  # the index has led astray
@@ -124,7 +150,7 @@ def ensure_sound(
     if first >= needed_end:
         return first
     check = RangeCheck(log, segment, first, needed_end, end, may_block=may_block)
-    _check_now(segment, check, may_block)
+    check_now(segment, check, may_block)
     note(log, check)
     if check.is_index_wrong:
         return ensure_sound(log, segment, start, needed_end, end, may_block=may_block)
@@ -142,7 +168,7 @@ def _first_of(segment: Segment, may_block: bool) -> Peeked | None:
         file.release()
 
 
-def _check_now(segment: Segment, check: RangeCheck, may_block: bool) -> None:
+def check_now(segment: Segment, check: RangeCheck, may_block: bool) -> None:
     file = segment.open_file()
     try:
         if check.size > CHECK_AT_ONCE_BYTES and not may_block:
@@ -162,9 +188,14 @@ def _take(check: RangeCheck, walk: BatchCheck, piece: memoryview, size: int) -> 
     try:
         if len(piece) < size:
             raise DamagedSegment("the file is shorter than it was", walk.position + len(piece))
+        position = walk.position
         used = walk.take(piece)
-        if walk.position == check.segment_size and check.following is not None:
-            walk.confirm_by(check.following)
+        if check.facts is not None:
+            check.facts.take(piece[:used], position)
+        if walk.position == check.segment_size:
+            walk.confirm_end(check.claimed_offset)
+            if check.following is not None:
+                walk.confirm_by(check.following)
     except DamagedSegment as damage:
         if walk.is_proving_the_index:
             check.is_index_wrong = True  # or the log is damaged: the next check, from the start of the segment, tells
@@ -182,7 +213,7 @@ def check_job(file: DiskFile, check: RangeCheck) -> Job:
     """Reads and checks the range; the verdict is in `check`, for `note`. A batch larger than a piece is read again."""
     walk = check.walk()
     piece_bytes = PIECE_BYTES
-    while walk.position < check.end and not check.is_decided:
+    while walk.position < check.end and not check.is_over:
         end = min(walk.position + piece_bytes, check.end)
         size = check.with_peek(end) - walk.position
         data = _pread(file, size, walk.position)
@@ -209,6 +240,8 @@ def note(log: "Log", check: RangeCheck) -> None:
     if check.is_index_wrong:
         segment.indexes.distrust_offsets()
     segment.unchecked = unchecked.without(segment.unchecked, check.start, check.checked_end)
+    if check.facts is not None and not check.is_decided:
+        segment.indexes.learn(check.facts, check.checked_end, believes_index=log.config.is_compacted)
     if check.checked_end < check.needed_end and not check.is_decided:
         check.damage = DamagedSegment("a batch is cut off", check.checked_end)
     if check.damage is not None:

@@ -220,6 +220,5 @@ def _pause_cleaning_of_moving(manager: "LogManager") -> None:
 def _finish_deletions(manager: "LogManager") -> None:
     """At once: nobody has held their files open since before the start."""
     for log_dir in manager.dirs.online:
-        for directory in list(log_dir.condemned):
-            if not manager.jobs.is_busy(directory):
-                manager.removals.remove_later(log_dir, directory, 0)
+        if log_dir.condemned:
+            manager.removals.remove_later(log_dir, list(log_dir.condemned), 0)

@@ -14,6 +14,7 @@ from odradek.log.failure import DiskFull, LogDirFailure
 from odradek.log.flush import FlushPlan
 from odradek.log.log import Log
 from odradek.log.log_dir import LogDir, clean_shutdown_marker, mark_clean_job
+from odradek.log.removals import removals_key
 from odradek.protocol import errors
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Cancelled
@@ -29,7 +30,7 @@ async def stop(manager: "LogManager", broker_epoch: int) -> None:
     await starting.give_up(manager)
     manager.schedules.stop()
     await manager.cleaner.stop()
-    await manager.settle_operations()
+    await manager.gates.settle()
     for task in manager.removals.give_up():
         await task
     if not manager.is_started:
@@ -63,10 +64,8 @@ async def _stop_dir(manager: "LogManager", log_dir: LogDir, broker_epoch: int) -
 
 async def _settle_removals(manager: "LogManager", log_dir: LogDir) -> None:
     """A removal may take long; the next start goes on with it."""
-    for directory in log_dir.condemned:
-        manager.jobs.cancel(directory)
-    for directory in list(log_dir.condemned):
-        await manager.dirs.settle(directory)
+    manager.jobs.cancel(removals_key(log_dir))
+    await manager.dirs.settle(removals_key(log_dir))
 
 
 async def _close_logs(manager: "LogManager", log_dir: LogDir) -> None:

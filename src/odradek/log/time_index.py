@@ -59,6 +59,13 @@ class TimeIndex:
             return NO_TIMESTAMP, self.base_offset
         return self.timestamps[slot], self.base_offset + self.offsets[slot]
 
+    def two_entries_up_to(self, timestamp: int) -> list[tuple[int, int]]:
+        """The last one at or below `timestamp` and the one before it, as far as there are any."""
+        end = bisect_right(self.timestamps, timestamp)
+        begin = max(0, end - 2)
+        times, offsets = self.timestamps[begin:end], self.offsets[begin:end]
+        return [(at, self.base_offset + offset) for at, offset in zip(times, offsets, strict=True)]
+
     def truncate_to(self, offset: int) -> None:
         """Keeps the entries below `offset`."""
         slot = bisect_left(self.offsets, offset - self.base_offset)

@@ -72,6 +72,8 @@ def _forget_unflushed(log: "Log", segment: Segment) -> None:
 
 def _moved_end(log: "Log", offset: int, now_ms: int) -> RebuildPlan | None:
     log.log_end_offset = offset
+    if log.active.indexes.doubted is not None:
+        log.active.indexes.doubted.cut(log.active.size, offset)
     log.recovery_point = min(log.recovery_point, offset)
     log.log_start_offset = min(log.log_start_offset, offset)
     log.epochs.truncate_from_end(offset)
@@ -99,6 +101,10 @@ def _rebuild_plan(log: "Log", offset: int, now_ms: int) -> RebuildPlan | None:
     if not len(log.producers):
         return None
     log.refusal = "its producers are being read again after a truncation"
+    return rebuild_plan(log, offset, now_ms)
+
+
+def rebuild_plan(log: "Log", offset: int, now_ms: int) -> RebuildPlan:
     return RebuildPlan(
         log.directory,
         log.topic_partition,

@@ -80,8 +80,11 @@ def _check_cluster_id(cluster_id: str, release: Release) -> None:
         return
     try:
         parse_uuid(cluster_id)
-    except ValueError as error:
-        raise StorageRefused(f"Cluster ID string {cluster_id} does not appear to be a valid UUID: {error}") from None
+    except ValueError:
+        raise StorageRefused(
+            f"Cluster ID string {cluster_id} does not appear to be a valid UUID: expected 22 characters of URL-safe "
+            "base64; `kafka-storage.sh random-uuid` makes one"
+        ) from None
 
 
 def _check_quorum(config: Config, release: Release, options: FormatOptions) -> None:

@@ -11,6 +11,9 @@ from odradek.reactor.ports import READABLE, Listener, Socket
 from odradek.reactor.timers import Timer
 
 ACCEPTS_MAX = 16  # in one turn
+NEWCOMERS_MAX = (
+    256  # that were taken in and not served yet: more than that wait in the backlog, where they cost nothing
+)
 NO_FILES_PAUSE_MS = 100  # until another connection may have given back its descriptor
 
 
@@ -83,6 +86,8 @@ class Acceptor:
         self._throttled.clear()
 
     def _on_readable(self, _: int) -> None:
+        if self._loop.newcomers > NEWCOMERS_MAX:
+            return
         for _ in range(ACCEPTS_MAX):
             if not self._quotas.has_slot(self.listener):
                 self._pause()

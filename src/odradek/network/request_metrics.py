@@ -32,7 +32,7 @@ QUEUE, LOCAL, REMOTE, THROTTLE, RESPONSE_QUEUE, SEND, TOTAL = range(7)
 
 
 class RequestStats:
-    """Requests of one API in one version. The serving loop of a connection adds to the slots directly."""
+    """Requests of one API in one version."""
 
     __slots__ = ("_api", "_counted", "_told", "count", "meter", "size", "size_count")
 
@@ -45,19 +45,24 @@ class RequestStats:
         self.size = 0  # the bytes of the last requests, which were all as long
         self.size_count = 0
 
-    def new_size(self, size: int) -> None:
-        """A request of another length than the ones before."""
-        if self.size_count:
-            self._api.request_bytes.record_many(self.size, self.size_count)
-        self.size = size
-        self.size_count = 1
+    def add(self, count: int, size: int) -> None:
+        """So many requests of that length."""
+        self.count += count
+        if size != self.size:
+            self._hand_in_size()
+            self.size = size
+        self.size_count += count
 
     def record(self, queue_us: int, local_us: int, remote_us: int = 0) -> None:
-        """Of a request that was not over at once."""
-        self._tell(QUEUE, queue_us)
-        self._tell(LOCAL, local_us)
-        self._tell(REMOTE, remote_us)
-        self._tell(TOTAL, queue_us + local_us + remote_us)
+        """Of a request that was not over at once. A part of it that was is one of the zeros of `hand_in`."""
+        if queue_us >= INSTANT_US:
+            self._tell(QUEUE, queue_us)
+        if local_us >= INSTANT_US:
+            self._tell(LOCAL, local_us)
+        if remote_us >= INSTANT_US:
+            self._tell(REMOTE, remote_us)
+        if queue_us + local_us + remote_us >= INSTANT_US:
+            self._tell(TOTAL, queue_us + local_us + remote_us)
 
     def record_send(self, send_us: int) -> None:
         self._tell(SEND, send_us)
@@ -76,6 +81,9 @@ class RequestStats:
             self._told[index] = max(0, -zeros)
             if zeros > 0:
                 histogram.record_many(0, zeros)
+        self._hand_in_size()
+
+    def _hand_in_size(self) -> None:
         if self.size_count:
             self._api.request_bytes.record_many(self.size, self.size_count)
             self.size_count = 0

@@ -9,6 +9,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from odradek.network.request_metrics import INSTANT_US, RequestStats
+from odradek.protocol.apis import request_bytes_max
 from odradek.protocol.errors import PeerProtocolError
 from odradek.reactor.connection import Connection
 from odradek.reactor.frames import LENGTH_BYTES, FrameError, read_length
@@ -23,7 +24,7 @@ from odradek.security.principal import ANONYMOUS, Principal
 if TYPE_CHECKING:
     from odradek.network.processor import Processor
 
-SLICE_US_MAX = 500
+SLICE_US_MAX = INSTANT_US  # whatever is served within a slice was over at once, but for its last request
 SLICE_PARTS_MAX = 128  # of answers, some fifty requests
 CROWDED_SLICE_PARTS_MAX = 3  # in a crowd turns go by requests, not by time: who asks often is no flood yet
 REAUTHENTICATION_INTERVAL_US = 1_000_000  # the least between two of them
@@ -110,11 +111,13 @@ class ServerConnection(Connection):
     def _serve_frames(self, view: memoryview, at: int, end: int) -> int:
         """The hot path: every name that is looked up here is looked up for each request."""
         channel = self.channel
-        serve, mono_us, stats_of = channel.serve, channel.mono_us, channel.stats
+        serve, mono_us = channel.serve, channel.mono_us
         bytes_max = self.frame_bytes_max
         out: list[Part] = []
         failure = None
         stats: RequestStats | None = None
+        kind = size_before = -1
+        alike = 0  # requests of one kind and length, which are counted together
         started_us = before_us = mono_us()
         until_us = started_us + SLICE_US_MAX
         parts_max = CROWDED_SLICE_PARTS_MAX if self.selector.loop.is_crowded else SLICE_PARTS_MAX
@@ -128,20 +131,23 @@ class ServerConnection(Connection):
                     break
                 answer = serve(self, view[at + 4 : behind])
                 at = behind
-                now_us = mono_us()
-                stats = stats_of.get(key_and_version) or channel.metrics.stats(key_and_version)
-                stats.count += 1
-                if size == stats.size:
-                    stats.size_count += 1
+                if key_and_version == kind and size == size_before:
+                    alike += 1
                 else:
-                    stats.new_size(size)
+                    if stats is not None:
+                        stats.add(alike, size_before)
+                    stats = channel.stats.get(key_and_version) or channel.metrics.stats(key_and_version)
+                    kind, size_before, alike = key_and_version, size, 1
+                now_us = mono_us()
                 if answer.__class__ is list:
                     out += answer
                 elif answer is not None:
                     out += self._settle(answer, stats, before_us - started_us, now_us - before_us)
-                if now_us - started_us >= INSTANT_US and not self.blocked & PARKED:
-                    stats.record(before_us - started_us, now_us - before_us)
-                if self.blocked or now_us >= until_us or len(out) > parts_max:
+                if now_us >= until_us:
+                    if stats is not None and not self.blocked & PARKED:
+                        stats.record(before_us - started_us, now_us - before_us)
+                    break
+                if self.blocked or len(out) > parts_max:
                     break
                 before_us = now_us
         except (PeerProtocolError, FrameError) as error:
@@ -149,6 +155,9 @@ class ServerConnection(Connection):
         except BaseException:
             release_parts(out)
             raise
+        finally:
+            if stats is not None:
+                stats.add(alike, size_before)
         self._end_slice(out, failure, stats)
         return at
 
@@ -165,7 +174,7 @@ class ServerConnection(Connection):
         if failure is not None:
             self.close_after_send(failure)
 
-    def _settle(self, pending: Any, stats: RequestStats, queue_us: int, local_us: int) -> "list[Part]":
+    def _settle(self, pending: Any, stats: RequestStats | None, queue_us: int, local_us: int) -> "list[Part]":
         """What a Pending has already, or nothing: then this connection waits for it."""
         if pending.is_done:
             return pending.value() or []
@@ -228,6 +237,13 @@ class ServerConnection(Connection):
                 self.principal = principal
                 self.selector.authenticated.count += 1
 
+    def _begin(self, beginning: memoryview, total: int) -> None:
+        """A frame that is too long for its API is refused by its first bytes, not after all of it has come."""
+        (size, key_and_version) = _read_head(beginning)
+        if self.authenticator is None and size > request_bytes_max(key_and_version >> 16):
+            raise FrameError(f"API {key_and_version >> 16} in {size} bytes")
+        super()._begin(beginning, total)
+
     def _guarded(self, view: memoryview, end: int) -> int:
         """Frame by frame: each may change who this is, or meet an end of the session."""
         at = 0
@@ -254,8 +270,7 @@ class ServerConnection(Connection):
         if self.is_closed:
             return
         if self.authenticator is not None:
-            self.selector.touch(self)
-            self._authenticate(frame)
+            self._authenticate(frame)  # no sign of life: who talks but never tells who it is would stay for ever
         else:
             self._serve_frames(view, at, behind)
 
@@ -295,6 +310,7 @@ class ServerConnection(Connection):
         if not step.can_reauthenticate:
             processor.authenticated_without_reauthentication.count += 1
         self.authenticator = None
+        processor.touch(self)
         self.principal = principal
         self.frame_bytes_max = processor.request_bytes_max
         self._session = None

@@ -4,6 +4,7 @@ from collections import Counter as Tally
 from collections.abc import Callable
 
 from odradek.metrics import Registry
+from odradek.metrics.rate import Rate
 from odradek.network.connection_quotas import ConnectionRate
 from odradek.network.processor import Processor, server_connections
 from odradek.reactor.frames import FrameMemory
@@ -11,6 +12,7 @@ from odradek.reactor.loop import Loop
 
 NETWORK, SERVER, BEAN = "kafka.network", "kafka.server", "socket-server-metrics"
 IDLE_WINDOW_MS = 1000
+SOFTWARE_KINDS_MAX = 200  # the names are the peers' own: what is told must not grow with them
 
 
 class IdleRatio:
@@ -31,27 +33,6 @@ class IdleRatio:
             self._ratio = min(1.0, (self._loop.idle_ms - self._idle_ms) / (now_ms - self._since_ms))
             self._since_ms, self._idle_ms = now_ms, self._loop.idle_ms
         return self._ratio
-
-
-class Rate:
-    """Of a number that only grows: per second, between two looks that are some time apart."""
-
-    __slots__ = ("_mono_ms", "_rate", "_seen", "_since_ms", "read_total")
-
-    def __init__(self, mono_ms: Callable[[], int], read_total: Callable[[], int]) -> None:
-        self._mono_ms = mono_ms
-        self.read_total = read_total
-        self._since_ms = mono_ms()
-        self._seen = read_total()
-        self._rate = 0.0
-
-    def read(self) -> float:
-        now_ms = self._mono_ms()
-        if now_ms - self._since_ms >= IDLE_WINDOW_MS:
-            total = self.read_total()
-            self._rate = (total - self._seen) * 1000 / (now_ms - self._since_ms)
-            self._since_ms, self._seen = now_ms, total
-        return self._rate
 
 
 class SocketServerMetrics:
@@ -131,7 +112,9 @@ class SocketServerMetrics:
             listeners[processor.number] = processor.listener
             for connection in server_connections(processor):
                 name, version = connection.client_software_name, connection.client_software_version
-                counted[processor.number, name or "unknown", version or "unknown"] += 1
+                key = (processor.number, name or "unknown", version or "unknown")
+                is_one_too_many = len(counted) >= SOFTWARE_KINDS_MAX and key not in counted
+                counted[(processor.number, "other", "other") if is_one_too_many else key] += 1
         for gone in self._software.keys() - counted.keys():
             self._registry.remove(SERVER, BEAN, "connections", self._software_tags(gone, self._software[gone]))
         self._software = {}

@@ -43,6 +43,13 @@ cdef extern from *:
         if (!PyObject_TypeCheck(descriptor, &PyMemberDescr_Type)) return -1;
         return ((PyMemberDescrObject *)descriptor)->d_member->offset;
     }
+    /* Whether it is a memoryview of single bytes, one behind the other: then it can be cut as it is. */
+    static inline int is_octets(PyObject *o) {
+        Py_buffer *view;
+        if (!PyMemoryView_Check(o)) return 0;
+        view = PyMemoryView_GET_BUFFER(o);
+        return view->ndim == 1 && view->format != NULL && view->format[0] == 'B' && view->format[1] == 0;
+    }
     static inline PyObject *slot_get(PyObject *o, Py_ssize_t offset) { return *(PyObject **)((char *)o + offset); }
     static inline void slot_put(PyObject *o, Py_ssize_t offset, PyObject *value) {
         PyObject **place = (PyObject **)((char *)o + offset);
@@ -62,6 +69,7 @@ cdef extern from *:
     void store32(unsigned char*, uint32_t) nogil
     void store64(unsigned char*, uint64_t) nogil
     Py_ssize_t slot_offset(object)
+    bint is_octets(object)
     PyObject* slot_get(PyObject*, Py_ssize_t)
     void slot_put(PyObject*, Py_ssize_t, PyObject*)
 
@@ -106,6 +114,7 @@ cdef Py_ssize_t LENGTH_MAX = plans.LENGTH_MAX
 cdef long long TAGS_COST_BYTES = plans.TAGS_COST_BYTES
 cdef long long DECODED_BYTES_BASE = plans.DECODED_BYTES_BASE
 cdef long long DECODED_BYTES_PER_BYTE = plans.DECODED_BYTES_PER_BYTE
+cdef long long CHARACTER_BYTES_MAX = plans.CHARACTER_BYTES_MAX
 cdef int[9] WIDTHS = [1, 1, 2, 2, 4, 4, 8, 8, 16]
 
 
@@ -141,6 +150,7 @@ cdef class CompiledPlan:
     cdef str name
     cdef int version
     cdef bint flexible
+    cdef long long decoded_bytes_max
     cdef Op* ops
     cdef int op_count
     cdef Op* tagged
@@ -183,6 +193,7 @@ cdef class CompiledPlan:
         self.name = plan.name
         self.version = plan.version
         self.flexible = plan.flexible
+        self.decoded_bytes_max = plan.decoded_bytes_max
         self.unknown_slot = self.slot("unknown_tags")
         self.slot_count = len(plan.cls.fields)
         self.slots = <Py_ssize_t*>self.block(self.slot_count, sizeof(Py_ssize_t))
@@ -247,6 +258,10 @@ cdef CompiledPlan compiled(object plan):
 
 # Decoding
 
+cdef enum:
+    REQUEST_HEAD_BYTES = 10  # API key, version, correlation id, size of the client id
+
+
 cdef struct Reader:
     const unsigned char* data
     Py_ssize_t position
@@ -256,7 +271,7 @@ cdef struct Reader:
     PyObject* view          # of the source, once records have been met; owned
 
 
-def decode(plan, data, Py_ssize_t at=0):
+cpdef tuple decode(plan, data, Py_ssize_t at=0):
     """The message at byte `at` of `data`, and the position behind it."""
     cdef Reader reader
     cdef Py_buffer buffer
@@ -272,12 +287,59 @@ def decode(plan, data, Py_ssize_t at=0):
         reader.position = at
         reader.end = buffer.len
         reader.budget = DECODED_BYTES_BASE + DECODED_BYTES_PER_BYTE * max(0, buffer.len - at)
+        reader.budget = min(reader.budget, program.decoded_bytes_max)
         reader.source = <PyObject*>data
         message = read_struct(&reader, program)
         return message, reader.position
     finally:
         Py_XDECREF(reader.view)
         PyBuffer_Release(&buffer)
+
+
+def decode_request(plan, header_plan, frame):
+    """The request behind the first ten bytes of its frame, the client id before it, and where its body begins."""
+    cdef Py_buffer buffer
+    cdef const unsigned char* data
+    cdef Py_ssize_t size
+    cdef Py_ssize_t at = REQUEST_HEAD_BYTES
+    cdef object client_id = None
+    PyObject_GetBuffer(frame, &buffer, PyBUF_SIMPLE)
+    try:
+        if buffer.len < at:
+            raise PeerProtocolError(f"a request header needs at least {at} bytes", buffer.len)
+        data = <const unsigned char*>buffer.buf
+        size = <short>load16(data + 8)
+        if size >= 0:
+            if size > buffer.len - at:
+                raise PeerProtocolError(f"the client id claims {size} bytes, {buffer.len - at} remain", 8)
+            try:
+                client_id = PyUnicode_DecodeUTF8(<const char*>data + at, size, NULL)
+            except UnicodeDecodeError:
+                raise PeerProtocolError("the client id is not UTF-8", at) from None
+            at += size
+        if header_plan is not None:
+            if at < buffer.len and data[at] == 0:
+                at += 1
+            else:
+                _, at = decode(header_plan, frame, 0)
+    finally:
+        PyBuffer_Release(&buffer)
+    message = decode(plan, frame, at)[0]
+    put_empty_arrays(<CompiledPlan>plan.compiled, <PyObject*>message)
+    return message, client_id, at
+
+
+cdef int put_empty_arrays(CompiledPlan plan, PyObject* message) except -1:
+    """Of a request nearly every array is looked at, and an unwritten slot that is read costs more than a list."""
+    cdef int index
+    cdef Op* op
+    for index in range(plan.op_count):
+        op = &plan.ops[index]
+        if op.kind == ARRAY and op.lazy_empty and slot_get(message, op.slot) == NULL:
+            empty = []
+            Py_INCREF(empty)
+            slot_put(message, op.slot, <PyObject*>empty)
+    return 0
 
 
 cdef object read_struct(Reader* reader, CompiledPlan plan):
@@ -370,9 +432,11 @@ cdef int read_field(Reader* reader, Op* op, PyObject* message) except -1:
 
 cdef object view_of(Reader* reader):
     if reader.view == NULL:
-        view = memoryview(<object>reader.source)
-        if view.format != "B" or view.ndim != 1:
-            view = view.cast("B")
+        view = <object>reader.source
+        if not is_octets(view):
+            view = memoryview(view)
+            if not is_octets(view):
+                view = view.cast("B")
         Py_INCREF(view)
         reader.view = <PyObject*>view
     return <object>reader.view
@@ -388,6 +452,10 @@ cdef object read_string(Reader* reader, Op* op):
             reader, f"{<object>op.name} is a string of {length} bytes, at most {STRING_BYTES_MAX} are allowed"
         )
     start = take(reader, op, length)
+    reader.budget -= length * CHARACTER_BYTES_MAX
+    if reader.budget < 0:
+        reader.position = start
+        raise too_dear(reader, op)
     return PyUnicode_DecodeUTF8(<const char*>reader.data + start, length, "replace")
 
 
@@ -411,7 +479,7 @@ cdef object read_array(Reader* reader, Op* op, Py_ssize_t count):
         raise error(reader, f"{<object>op.name} claims {counted(count, 'element')}, {remaining(remains)}")
     reader.budget -= count * op.cost
     if reader.budget < 0:
-        raise error(reader, f"{<object>op.name} would occupy more memory than an honest message of this size")
+        raise too_dear(reader, op)
     values = PyList_New(count)
     for index in range(count):
         if item.plan != NULL:
@@ -544,6 +612,10 @@ cdef object truncated(Reader* reader, Op* op, Py_ssize_t size):
     return error(reader, f"{<object>op.name} needs {counted(size, 'byte')}, {remains}")
 
 
+cdef object too_dear(Reader* reader, Op* op):
+    return error(reader, f"{<object>op.name} would occupy more memory than an honest message of this size")
+
+
 cdef object error(Reader* reader, str reason):
     return PeerProtocolError(reason, reader.position)
 
@@ -558,27 +630,65 @@ cdef struct Writer:
     unsigned char* data
     Py_ssize_t size
     Py_ssize_t capacity
+    Py_ssize_t parted_bytes  # of the parts that are finished
     unsigned char[INLINE_BYTES] first
 
 
 def encode(plan, message):
     """The parts to send in order: bytes, and between them the records as they were handed in."""
     cdef Writer writer
-    cdef CompiledPlan program
-    existing = plan.compiled
-    program = compiled(plan) if existing is None else <CompiledPlan>existing
-    cdef list parts = []
-    writer.data = writer.first
-    writer.size = 0
-    writer.capacity = INLINE_BYTES
+    cdef list parts
+    begin(&writer)
     try:
-        write_struct(&writer, program, <PyObject*>message, parts)
+        parts = write_parts(&writer, plan, message)
         if writer.size or not parts:
             parts.append(PyBytes_FromStringAndSize(<char*>writer.data, writer.size))
         return parts
     finally:
-        if writer.data != writer.first:
-            free(writer.data)
+        end(&writer)
+
+
+def encode_response(plan, message, int correlation_id, bint has_tags):
+    """The same with the length of all of it and the response header before it."""
+    cdef Writer writer
+    cdef list parts
+    cdef unsigned char* head
+    begin(&writer)
+    try:
+        head = reserve(&writer, 9 if has_tags else 8)
+        store32(head + 4, <uint32_t>correlation_id)
+        if has_tags:
+            head[8] = 0
+        parts = write_parts(&writer, plan, message)
+        head = <unsigned char*>PyBytes_AS_STRING(parts[0]) if parts else writer.data
+        if writer.parted_bytes + writer.size - 4 > LENGTH_MAX:
+            raise EncodeError(f"a response of {writer.parted_bytes + writer.size} bytes fits no frame")
+        store32(head, <uint32_t>(writer.parted_bytes + writer.size - 4))
+        if writer.size:
+            parts.append(PyBytes_FromStringAndSize(<char*>writer.data, writer.size))
+        return parts
+    finally:
+        end(&writer)
+
+
+cdef void begin(Writer* writer):
+    writer.data = writer.first
+    writer.size = 0
+    writer.parted_bytes = 0
+    writer.capacity = INLINE_BYTES
+
+
+cdef void end(Writer* writer):
+    if writer.data != writer.first:
+        free(writer.data)
+
+
+cdef list write_parts(Writer* writer, object plan, object message):
+    """All but what the writer still holds."""
+    cdef list parts = []
+    existing = plan.compiled
+    write_struct(writer, compiled(plan) if existing is None else <CompiledPlan>existing, <PyObject*>message, parts)
+    return parts
 
 
 cdef unsigned char* reserve(Writer* writer, Py_ssize_t size) except NULL:
@@ -804,6 +914,7 @@ cdef int write_records(Writer* writer, CompiledPlan plan, Op* op, object value, 
     if size:
         parts.append(PyBytes_FromStringAndSize(<char*>writer.data, writer.size))
         parts.append(value)
+        writer.parted_bytes += writer.size + size
         writer.size = 0
     return 0
 

@@ -12,6 +12,12 @@ from odradek.protocol import errors
 
 _LISTENERS = {"Z": "ZK_BROKER", "B": "BROKER", "C": "CONTROLLER"}
 
+# What takes long grows with the number of things that a request names, not with the records that it carries: only
+# those that carry something may be as long as the listener allows (docs/decisions/0010).
+REQUEST_BYTES_MAX = 8 * 1024 * 1024
+_CARRIERS = frozenset((0, 11, 14, 58, 72))  # of records, subscriptions, assignments, other requests, metrics
+_FRAME_BYTES_MAX = 2**31 - 1
+
 _CONTROLLED_SHUTDOWN = 7
 _API_VERSIONS = 18
 
@@ -175,6 +181,11 @@ ALL: tuple[Api, ...] = (
 
 _BY_KEY = {api.key: api for api in ALL}
 _BY_NAME = {name: api for api in ALL for name in (api.name, api.message)}
+
+
+def request_bytes_max(key: int) -> int:
+    """Of a frame with a request of this API; the listener has a limit of its own."""
+    return _FRAME_BYTES_MAX if key in _CARRIERS else REQUEST_BYTES_MAX
 
 
 def by_key(key: int) -> Api:

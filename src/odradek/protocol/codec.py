@@ -4,12 +4,19 @@ The result of decoding any byte string is a message or `PeerProtocolError`; enco
 carry is `EncodeError`.
 """
 
+from struct import Struct as Layout
 from typing import Any, Protocol
 
 from odradek.protocol.decoder import Decoder
 from odradek.protocol.encoder import Encoder
-from odradek.protocol.parts import Part
-from odradek.protocol.plan import Plan
+from odradek.protocol.errors import EncodeError, PeerProtocolError
+from odradek.protocol.parts import Part, records_size
+from odradek.protocol.plan import LENGTH_MAX, Plan, decoded_bytes_budget
+
+REQUEST_HEAD_BYTES = 10  # API key, version, correlation id, size of the client id
+_CLIENT_ID_BYTES = Layout(">h")
+_PLAIN_HEAD = Layout(">ii")  # length, correlation id
+_FLEXIBLE_HEAD = Layout(">iib")  # and no tags
 
 
 class Executor(Protocol):
@@ -18,16 +25,49 @@ class Executor(Protocol):
     def decode(self, plan: Plan, data: Any, at: int) -> tuple[Any, int]:
         """The message at byte `at` of `data`, and the position behind it."""
 
+    def decode_request(self, plan: Plan, header_plan: Plan | None, frame: Any) -> tuple[Any, str | None, int]:
+        """The request behind the first ten bytes of its frame, the client id before it, and where its body begins.
+
+        `header_plan` is that of a header with tagged fields, None if the API and version have another.
+        """
+
     def encode(self, plan: Plan, message: Any) -> list[Part]:
         """The parts to send in order."""
+
+    def encode_response(self, plan: Plan, message: Any, correlation_id: int, has_tags: bool) -> list[Part]:
+        """The same with the length of all of it and the response header before it."""
 
 
 def decode(plan: Plan, data: Any, at: int = 0) -> tuple[Any, int]:
     """The message at byte `at` of `data`, and the position behind it."""
     if at < 0:
         raise ValueError(f"no message begins at byte {at}")
-    decoder = Decoder(memoryview(data).cast("B"), at)
+    view = memoryview(data).cast("B")
+    decoder = Decoder(view, at, decoded_bytes_budget(plan, max(0, len(view) - at)))
     return decoder.struct(plan), decoder.position
+
+
+def decode_request(plan: Plan, header_plan: Plan | None, frame: Any) -> tuple[Any, str | None, int]:
+    view = memoryview(frame).cast("B")
+    at = REQUEST_HEAD_BYTES
+    if len(view) < at:
+        raise PeerProtocolError(f"a request header needs at least {at} bytes", len(view))
+    client_id, at = _client_id(view, at)
+    if header_plan is not None:
+        at = at + 1 if at < len(view) and view[at] == 0 else decode(header_plan, frame, 0)[1]
+    return decode(plan, frame, at)[0], client_id, at
+
+
+def _client_id(view: memoryview, at: int) -> tuple[str | None, int]:
+    (size,) = _CLIENT_ID_BYTES.unpack_from(view, at - _CLIENT_ID_BYTES.size)
+    if size < 0:
+        return None, at
+    if size > len(view) - at:
+        raise PeerProtocolError(f"the client id claims {size} bytes, {len(view) - at} remain", 8)
+    try:
+        return str(view[at : at + size], "utf-8"), at + size
+    except UnicodeDecodeError:
+        raise PeerProtocolError("the client id is not UTF-8", at) from None
 
 
 def encode(plan: Plan, message: Any) -> list[Part]:
@@ -35,3 +75,18 @@ def encode(plan: Plan, message: Any) -> list[Part]:
     encoder = Encoder()
     encoder.struct(plan, message)
     return encoder.finish()
+
+
+def encode_response(plan: Plan, message: Any, correlation_id: int, has_tags: bool) -> list[Part]:
+    parts = encode(plan, message)
+    head_bytes = _FLEXIBLE_HEAD.size if has_tags else _PLAIN_HEAD.size
+    total = head_bytes + sum(map(records_size, parts))
+    if total - 4 > LENGTH_MAX:
+        raise EncodeError(f"a response of {total} bytes fits no frame")
+    head = (
+        _FLEXIBLE_HEAD.pack(total - 4, correlation_id, 0) if has_tags else _PLAIN_HEAD.pack(total - 4, correlation_id)
+    )
+    first = parts[0]
+    assert isinstance(first, bytes), "a length stands before the first records"
+    parts[0] = head + first
+    return parts

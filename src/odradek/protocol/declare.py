@@ -14,6 +14,7 @@ A slot that nobody has written reads as the field's default. So a new object cos
 only what the version carries, and an encoder knows an untouched field without comparing.
 """
 
+import sys
 from typing import Any, ClassVar, NewType, Self, TypeVar, cast, overload
 
 from odradek import native
@@ -23,7 +24,7 @@ from odradek.protocol.codec import Executor
 from odradek.protocol.errors import UnsupportedVersion
 from odradek.protocol.field import ARRAY, STRUCT, ZERO_UUID, Field, parse_versions
 from odradek.protocol.parts import Part, RecordsLike, records_size
-from odradek.protocol.plan import Plan, make_plan
+from odradek.protocol.plan import DECODED_BYTES_BASE, REQUEST_DECODED_BYTES_MAX, Plan, make_plan
 from odradek.protocol.uuids import format_uuid
 
 Uuid = NewType("Uuid", bytes)
@@ -216,13 +217,16 @@ class Struct(metaclass=StructType):
     __slots__ = ("unknown_tags",)
     fields: ClassVar[tuple[Field, ...]]
     plans: ClassVar[dict[tuple[int, bool], Plan]]
+    decoded_bytes_max: ClassVar[int] = sys.maxsize  # beside what the size of its frame allows
     constants: ClassVar[dict[str, Any]]  # defaults that need no copy, noted as they are asked for
+    variables: ClassVar[dict[str, Field]]  # fields with a default of which everybody gets a new one, noted likewise
     unknown_tags: tuple[tuple[int, bytes], ...]  # tag and bytes by rising tag: written back by encode
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.plans = {}
         cls.constants = {"unknown_tags": ()}
+        cls.variables = {}
 
     def __init__(self, **values: Any) -> None:
         for name, value in values.items():
@@ -239,13 +243,14 @@ class Struct(metaclass=StructType):
             return self._default_of(name)
 
     def _default_of(self, name: str) -> Any:
-        for field in self.fields:
-            if field.name == name:
-                break
-        else:
-            raise AttributeError(f"{type(self).__name__} has no field {name!r}")
+        field = self.variables.get(name)
+        if field is None:
+            field = next((each for each in self.fields if each.name == name), None)
+            if field is None:
+                raise AttributeError(f"{type(self).__name__} has no field {name!r}")
         value = field.fresh_default()
         if isinstance(value, (list, Struct)):
+            self.variables[name] = field
             setattr(self, name, value)
         else:
             self.constants[name] = value
@@ -345,9 +350,13 @@ def _check_version(cls: type[Message], version: object) -> None:
 class Header(Message):
     """Stands before a request or response."""
 
+    decoded_bytes_max = DECODED_BYTES_BASE
+
 
 class Request(Message):
     """What a client or a broker asks."""
+
+    decoded_bytes_max = REQUEST_DECODED_BYTES_MAX
 
 
 class Response(Message):

@@ -11,8 +11,7 @@ from typing import Any
 from odradek.protocol.errors import PeerProtocolError
 from odradek.protocol.field import ARRAY, BYTES, RECORDS, STRING, STRUCT
 from odradek.protocol.plan import (
-    DECODED_BYTES_BASE,
-    DECODED_BYTES_PER_BYTE,
+    CHARACTER_BYTES_MAX,
     FIXED,
     STRING_BYTES_MAX,
     TAGS_COST_BYTES,
@@ -28,11 +27,11 @@ _INT32 = Packer(">i")
 class Decoder:
     __slots__ = ("budget", "end", "position", "view")
 
-    def __init__(self, view: memoryview, at: int) -> None:
+    def __init__(self, view: memoryview, at: int, budget: int) -> None:
         self.view = view
         self.position = at
         self.end = len(view)
-        self.budget = DECODED_BYTES_BASE + DECODED_BYTES_PER_BYTE * max(0, self.end - at)
+        self.budget = budget
 
     def struct(self, plan: Plan) -> Any:
         message = plan.new(plan.cls)
@@ -67,6 +66,9 @@ class Decoder:
         start = self.position
         if length > self.end - start:
             raise self.lacking(step.name, length)
+        self.budget -= length * CHARACTER_BYTES_MAX
+        if self.budget < 0:
+            raise self.too_dear(step)
         self.position = end = start + length
         return str(self.view[start:end], "utf-8", "replace")
 
@@ -117,7 +119,7 @@ class Decoder:
             raise self.error(f"{step.name} claims {counted(count, 'element')}, {remains}")
         self.budget -= count * step.item_cost
         if self.budget < 0:
-            raise self.error(f"{step.name} would occupy more memory than an honest message of this size")
+            raise self.too_dear(step)
         setattr(message, step.name, self.elements(item, count))
 
     def elements(self, item: Step, count: int) -> list[Any]:
@@ -227,6 +229,9 @@ class Decoder:
     def truncated(self, step: Step, size: int) -> PeerProtocolError:
         remains = remaining(max(0, self.end - self.position))
         return self.error(f"{step.name} needs {counted(size, 'byte')}, {remains}")
+
+    def too_dear(self, step: Step) -> PeerProtocolError:
+        return self.error(f"{step.name} would occupy more memory than an honest message of this size")
 
     def error(self, reason: str) -> PeerProtocolError:
         return PeerProtocolError(reason, self.position)

@@ -22,6 +22,9 @@ TAGS_COST_BYTES = 128  # what one unknown tag occupies once decoded: a tuple, an
 # dearest are structs of two small integers, or of one short name. An array that would pass the limit is hostile.
 DECODED_BYTES_BASE = 1 << 20
 DECODED_BYTES_PER_BYTE = 32
+# However long its frame: what a request names, records and other payload apart. A fetch may ask for 90,000 partitions.
+REQUEST_DECODED_BYTES_MAX = 32 << 20
+CHARACTER_BYTES_MAX = 4  # of a string: one odd character makes all of them wide
 
 SHORT_ARRAY_MAX = 8  # replicas, in-sync replicas: arrays of numbers are mostly short
 
@@ -68,6 +71,7 @@ class Plan:
         "cls",
         "compiled",
         "cost_bytes",
+        "decoded_bytes_max",
         "flexible",
         "name",
         "new",
@@ -90,7 +94,13 @@ class Plan:
         self.refused: tuple[tuple[Any, Field], ...] = ()
         self.size_min = 0
         self.cost_bytes = 0
+        self.decoded_bytes_max: int = cls.decoded_bytes_max
         self.compiled: Any = None
+
+
+def decoded_bytes_budget(plan: Plan, frame_bytes: int) -> int:
+    """What a message may occupy once decoded, the bytes of its payload apart."""
+    return min(DECODED_BYTES_BASE + DECODED_BYTES_PER_BYTE * frame_bytes, plan.decoded_bytes_max)
 
 
 def make_plan(cls: Any, version: int, flexible: bool) -> Plan:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.protocol import errors
 from odradek.protocol.declare import Message
+from odradek.protocol.frames import METADATA
 from odradek.raft import effects, events, performing, snapshotting
-from odradek.raft.batches import data_batch
+from odradek.raft.batches import values_batch
 from odradek.raft.config import RaftConfig
 from odradek.raft.core import RaftCore
 from odradek.raft.delivery import Delivery
@@ -301,14 +302,21 @@ class RaftClient:
 
         NotController if this node does not lead that epoch; any error means that nothing was appended.
         """
+        return self.append_encoded(epoch, [self.encode(record) for record in records])
+
+    def encode(self, record: tuple[Message, int]) -> bytes:
+        """A message and the version to write it in, as `append_encoded` takes it."""
+        return METADATA.encode(*record)
+
+    def append_encoded(self, epoch: int, encoded: Sequence[bytes]) -> int:
         role = self.core.role
         if not self.is_leader or role.epoch != epoch:
             raise errors.NotController(f"This node does not lead the quorum in epoch {epoch}; it is {role}.")
-        assert records, "a batch has at least one record"
-        batch = data_batch(records, self.log_end_offset, epoch, self.loop.ports.clock.wall_ms())
+        assert encoded, "a batch has at least one record"
+        batch = values_batch(encoded, self.log_end_offset, epoch, self.loop.ports.clock.wall_ms())
         if len(batch) > self.config.batch_bytes:
             raise errors.RecordListTooLarge(
-                f"{len(records)} records of the metadata log make {len(batch)} bytes, more than the "
+                f"{len(encoded)} records of the metadata log make {len(batch)} bytes, more than the "
                 f"{self.config.batch_bytes} of one batch."
             )
         last_offset = self.log.append_as_leader(batch)

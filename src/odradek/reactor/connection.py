@@ -27,6 +27,7 @@ from odradek.reactor.transport import Transport
 if TYPE_CHECKING:
     from odradek.reactor.selector import Selector
 
+LITTLE_BYTES = 16 * 1024  # left of a receive: who leaves more asks faster than we answer
 PROGRESS_BYTES = 1024 * 1024  # so much of an unfinished frame counts as activity: a trickle does not
 
 
@@ -34,6 +35,7 @@ class Connection(SendingEnd):
     __slots__ = (
         "_held",
         "_held_at",
+        "_is_held_little",
         "_is_held_whole",
         "_is_trusted",
         "_partial",
@@ -56,6 +58,7 @@ class Connection(SendingEnd):
         self._recv_into = transport.recv_into
         self._held: bytes | None = None
         self._held_at = 0  # where in it the first frame that was not handled begins
+        self._is_held_little = False
         self._is_held_whole = False  # at least one whole frame is held: nothing has to be received for it
         self._is_trusted = False  # handles all that it receives at once: it may fill the scratch buffer
         self._partial: PartialFrame | None = None
@@ -96,7 +99,9 @@ class Connection(SendingEnd):
         self.blocked &= ~bit
         if not self.blocked:
             self._watch(READABLE)
-            if self._is_held_whole or self.transport.has_input():
+            if self._is_held_whole:
+                self._again_with_held()
+            elif self.transport.has_input():
                 self.selector.loop.again(self)
 
     def touch(self) -> None:
@@ -222,8 +227,9 @@ class Connection(SendingEnd):
                 self._begin(view[at:end], total)
                 return
             self._is_held_whole = total <= rest
+            self._is_held_little = rest <= LITTLE_BYTES
             if self._is_held_whole and not self.blocked:
-                self.selector.loop.again(self)
+                self._again_with_held()
         self._held = bytes(view[at:end])
 
     def _checked(self, size: int) -> int:
@@ -244,13 +250,22 @@ class Connection(SendingEnd):
             self._held_at = start + at
             self._is_held_whole = True
             if not self.blocked:
-                self.selector.loop.again(self)
+                self._again_with_held()
             return
         self._held, self._held_at = None, 0
+        if not self.blocked:
+            self._watch(READABLE)
         if at < len(view):
             self._hold(view, at, len(view))
         elif self.transport.has_input() and not self.blocked:
             self.selector.loop.again(self)
+
+    def _again_with_held(self) -> None:
+        """In a crowd the poller need not tell of more until that is done."""
+        loop = self.selector.loop
+        loop.again(self, is_little=self._is_held_little)
+        if loop.is_crowded:
+            self._watch(self.interest & ~READABLE)
 
     def _starts_whole(self, view: memoryview, at: int) -> bool:
         rest = len(view) - at

@@ -88,7 +88,11 @@ class FileCache:
 
     def get(self, path: str) -> File:
         """The file, acquired for the caller; opened if it has to be, which may block."""
-        return self.get_if_open(path) or self.add(path, self._disk.open(path))
+        file = self._files.get(path)
+        if file is None:
+            return self.add(path, self._disk.open(path))
+        self._files.move_to_end(path)
+        return file.acquire()
 
     def get_if_open(self, path: str) -> File | None:
         """The file, acquired for the caller, or None: then a job may open it and `add` take it in."""

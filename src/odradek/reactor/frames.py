@@ -4,7 +4,7 @@ Bytes are received into one scratch buffer that all connections of a selector sh
 there. Of what is left a connection keeps a copy. The beginning of a frame goes back to the front of the scratch buffer
 before the next receive; once `SMALL_BYTES` of it have come, the frame gets a buffer of its own, and the rest of it is
 received straight into that. Such a buffer grows with the bytes that have come, never with the length that was
-announced.
+announced; a large one grows where it is, so that no turn has to copy tens of megabytes.
 """
 
 from collections.abc import Callable
@@ -17,6 +17,8 @@ RECEIVE_BYTES_MAX = 1024 * 1024  # of one connection in one turn
 SPARE_BYTES_MAX = 4 * 1024 * 1024  # of buffers that are kept to be used again
 _BUFFER_BYTES_MIN = 8 * 1024
 _GROWTH, _GROWTH_SMALL, _SMALL_BUFFER_BYTES = 4, 2, 64 * 1024  # the larger the buffer, the fewer copies it is worth
+
+_ZEROS = bytes(RECEIVE_BYTES_MAX)
 
 LENGTH = Struct(">i")
 LENGTH_BYTES = LENGTH.size
@@ -72,7 +74,7 @@ class FrameMemory:
             callback()
 
     def buffer(self, size: int) -> bytearray:
-        """At least `size` bytes. Fresh ones are not touched, so pages that never fill cost nothing."""
+        """At least `size` bytes."""
         capacity = max(_BUFFER_BYTES_MIN, 1 << (size - 1).bit_length())
         spare = self._spare.get(capacity)
         if not spare:
@@ -123,6 +125,9 @@ class PartialFrame:
         return min(self.total_bytes, growth * self.filled_bytes)
 
     def _grow(self) -> None:
+        if len(self._buffer) >= SPARE_BYTES_MAX:
+            self._buffer += memoryview(_ZEROS)[: self.total_bytes - self.filled_bytes]
+            return
         grown = self._memory.buffer(self._next_capacity())
         grown[: self.filled_bytes] = memoryview(self._buffer)[: self.filled_bytes]
         self._memory.recycle(self._buffer)

@@ -9,9 +9,10 @@ timers; what is left keeps its place for the next turn, and urgent sources (the 
 before it. And a timer sees the time at which the last poll *began* whose input has all been served: a
 heartbeat that arrived while we were busy is read before the session that it keeps alive could expire.
 
-A source whose last call took long, or that had input left after it, is served behind the others, one call a turn at
-the least. So three hundred clients that flood us delay one that asks now and then by a few of their slices, not by a
-round of them all; and while many are waiting (`is_crowded`), who slices its work should make its slices short.
+A source whose last calls took long, or that has much input left, is served behind the others, and one that is new
+behind those: for `LATE_US_MAX`, then the others are polled again, and one call a turn at the least. So three hundred
+clients that flood us, or that have just come, delay one that asks now and then by a few of their slices, not by a round
+of them all; and while many are waiting (`is_crowded`), who slices its work should make its slices short.
 """
 
 from collections import deque
@@ -24,10 +25,15 @@ from odradek.reactor.task import Task
 from odradek.reactor.timers import Timer, Timers
 
 INPUT_MS_MAX = 2
+LATE_US_MAX = 500
 HEAVY_US = 250  # an honest request takes a tenth
+HEAVY_CALLS = 2  # in a row; the second must have worked for so long, not waited for the machine
+SUSPICION_MS = 1000  # after the last long call
 CROWD = 16  # sources that are ready
 CROWDED_EVENTS_MAX = 256  # of a poll in a crowd: to hear of thousands in every turn takes longer than to serve some
 FULL_POLL_MS = 20  # even then, how often everything is asked for
+FULL_POLL_SHARE = 16  # or less often: to take in what it told may take one part in so many of the time
+FULL_POLL_MS_MAX = 200  # timers wait for it
 SLOW_TURN_MS = 50
 COMPLETIONS_PER_LOOK = 64  # callbacks between two looks at the clock
 
@@ -43,11 +49,16 @@ class Loop:
     __slots__ = (
         "_clock",
         "_completions",
+        "_cpu_us",
         "_executor",
         "_full_poll_ms",
+        "_full_poll_pause_ms",
         "_handlers",
         "_heavy",
         "_late",
+        "_long_calls",
+        "_new",
+        "_newcomers",
         "_on_error",
         "_on_slow_turn",
         "_polled_ms",
@@ -55,8 +66,10 @@ class Loop:
         "_ready",
         "_slowest",
         "_slowest_ms",
+        "_suspected_ms",
         "_timers",
         "_urgent",
+        "completions",
         "idle_ms",
         "ports",
         "slow_turns",
@@ -73,13 +86,20 @@ class Loop:
         self._urgent: set[int] = set()
         self._ready: _Ready = {}
         self._late: _Ready = {}  # of heavy sources
+        self._newcomers: _Ready = {}  # of new sources
         self._heavy: set[int] = set()
+        self._new: set[int] = set()
+        self._long_calls: dict[int, int] = {}  # in a row
+        self._suspected_ms = 0
+        self._cpu_us = 0
         self._completions: Completions = deque()
+        self.completions = self._completions  # for a kind of Pending of its own
         self._timers = Timers()
         self._on_error = on_error or _raise
         self._on_slow_turn = on_slow_turn
         self._polled_ms = 0
         self._full_poll_ms = 0
+        self._full_poll_pause_ms = FULL_POLL_MS
         self._slowest: Any = None
         self._slowest_ms = 0
         self.turns = 0
@@ -95,21 +115,48 @@ class Loop:
         (self._urgent.add if urgent else self._urgent.discard)(fileno)
         self._poller.watch(source, interest)
 
+    def register_new(self, source: Pollable, handler: Handler) -> None:
+        """Behind the others until it is `known`. The handler is called once, then it is for it to watch the source."""
+        fileno = source.fileno()
+        self._handlers[fileno] = handler
+        self._urgent.discard(fileno)
+        self._new.add(fileno)
+        self.again(source)
+
+    def watch_once(self, source: Pollable, interest: int) -> None:
+        """For a new one: of thousands that wait for their turn the poller must not tell in every turn."""
+        self._poller.watch(source, interest, once=True)
+
+    def known(self, source: Pollable, interest: int, handler: Handler) -> None:
+        self._poller.watch(source, interest)
+        fileno = source.fileno()
+        self._handlers[fileno] = handler
+        self._new.discard(fileno)
+
     def set_interest(self, source: Pollable, interest: int) -> None:
         self._poller.watch(source, interest)
 
-    def again(self, source: Pollable) -> None:
+    def again(self, source: Pollable, *, is_little: bool = False) -> None:
         """Serves the source once more, behind all that is ready: it has input left of which the poller knows nothing.
 
+        Of who has little left it is the last: a client that was held up must not queue with those that flood us.
         It counts as input of the poll before, so that no timer sees a later time until it is served.
         """
         fileno = source.fileno()
-        if fileno not in self._ready:
-            self._late.setdefault(fileno, (READABLE, self._polled_ms))
+        if fileno in self._new:
+            self._newcomers.setdefault(fileno, (READABLE, self._polled_ms))
+        elif fileno not in self._ready:
+            ready = self._ready if is_little and fileno not in self._late else self._late
+            ready.setdefault(fileno, (READABLE, self._polled_ms))
 
     @property
     def is_crowded(self) -> bool:
-        return len(self._late) + len(self._ready) > CROWD
+        return len(self._newcomers) + len(self._late) + len(self._ready) > CROWD
+
+    @property
+    def newcomers(self) -> int:
+        """New sources that wait to be served."""
+        return len(self._newcomers)
 
     def unregister(self, source: Pollable) -> None:
         """Before it is closed: its number may soon belong to another."""
@@ -118,7 +165,10 @@ class Loop:
         self._handlers.pop(fileno, None)
         self._ready.pop(fileno, None)
         self._late.pop(fileno, None)
+        self._newcomers.pop(fileno, None)
         self._heavy.discard(fileno)
+        self._long_calls.pop(fileno, None)
+        self._new.discard(fileno)
         self._urgent.discard(fileno)
 
     def pending(self) -> Pending[Any]:
@@ -170,7 +220,7 @@ class Loop:
         return self._wait_ms(self._clock.mono_ms())
 
     def _wait_ms(self, now_ms: int) -> int | None:
-        if self._completions or self._ready or self._late:
+        if self._completions or self._ready or self._late or self._newcomers:
             return 0
         deadline_ms = self._timers.next_deadline_ms()
         if deadline_ms is None:
@@ -183,7 +233,7 @@ class Loop:
         wait_ms = self._wait_ms(polled_ms)
         if timeout_ms is not None:
             wait_ms = timeout_ms if wait_ms is None else min(wait_ms, timeout_ms)
-        is_full = not self.is_crowded or polled_ms - self._full_poll_ms >= FULL_POLL_MS
+        is_full = not self.is_crowded or polled_ms - self._full_poll_ms >= self._full_poll_pause_ms
         events = self._poller.poll(wait_ms, 0 if is_full else CROWDED_EVENTS_MAX)
         if is_full:
             self._full_poll_ms = polled_ms
@@ -192,15 +242,18 @@ class Loop:
         if self._completions:
             self._drain()
         self._take_in(events, polled_ms)
-        until_ms = started_ms + INPUT_MS_MAX
-        self._serve(self._ready, until_ms)
+        serving_ms = self._crowd_taken_in(started_ms) if len(events) > CROWDED_EVENTS_MAX else started_ms
+        self._serve(self._ready, (serving_ms + INPUT_MS_MAX) * 1000)
         if self._late:
-            self._serve(self._late, until_ms)
+            self._serve(self._late, self._clock.mono_us() + LATE_US_MAX)
+        if self._newcomers:
+            self._serve(self._newcomers, 0 if self._late else self._clock.mono_us() + LATE_US_MAX)
         if self._executor.drain():
             self._drain()
         heard_ms = self._full_poll_ms
-        if self._ready or self._late:
-            heard_ms = min(_oldest(self._ready, heard_ms), _oldest(self._late, heard_ms), heard_ms)
+        if self._ready or self._late or self._newcomers:
+            lines = (self._ready, self._late, self._newcomers)
+            heard_ms = min(heard_ms, *(_oldest(waiting, heard_ms) for waiting in lines))
         if self._timers.may_be_due(heard_ms):
             self._expire(heard_ms)
         self._end(started_ms)
@@ -211,25 +264,38 @@ class Loop:
 
     # The parts of a turn
 
+    def _crowd_taken_in(self, heard_ms: int) -> int:
+        """Now, when the time for serving begins: to take in thousands took some, and to hear of them as much before."""
+        now_ms = self._clock.mono_ms()
+        self._full_poll_pause_ms = min(max(FULL_POLL_MS, FULL_POLL_SHARE * (now_ms - heard_ms)), FULL_POLL_MS_MAX)
+        return now_ms
+
     def _take_in(self, events: list[tuple[int, int]], polled_ms: int) -> None:
+        in_line, late, newcomers = self._ready, self._late, self._newcomers
         for fileno, readiness in events:
+            waiting = in_line.get(fileno) or late.get(fileno) or newcomers.get(fileno)
+            if waiting is not None and waiting[0] == readiness:
+                continue  # in a crowd nearly all: a poll tells of who waits again and again
             if fileno not in self._handlers:
                 continue  # an urgent handler has just unregistered it
             if fileno in self._urgent:
                 self._call(self._handlers[fileno], readiness)
                 self._drain()
             else:
-                ready = self._late if fileno in self._heavy or fileno in self._late else self._ready
+                ready = late if fileno in self._heavy or fileno in late else in_line
+                if fileno in self._new:
+                    ready = newcomers
                 waiting = ready.get(fileno)
                 ready[fileno] = (readiness | waiting[0], waiting[1]) if waiting else (readiness, polled_ms)
 
-    def _serve(self, ready: "_Ready", until_ms: int) -> None:
+    def _serve(self, ready: "_Ready", until_us: int) -> None:
         """At least one, so that neither kind waits for the other for ever."""
         if not ready:
             return
         mono_us = self._clock.mono_us
         before_us = mono_us()
-        until_us = until_ms * 1000
+        if self._long_calls:
+            self._suspect()
         while ready:
             fileno = next(iter(ready))
             handler = self._handlers[fileno]
@@ -240,7 +306,7 @@ class Loop:
             now_us = mono_us()
             if now_us - before_us >= HEAVY_US:
                 self._note_heavy(fileno, handler, (now_us - before_us) // 1000)
-            elif self._heavy:
+            elif self._long_calls and self._long_calls.pop(fileno, 0) >= HEAVY_CALLS:
                 self._heavy.discard(fileno)
             if self._completions:
                 self._drain()
@@ -251,10 +317,29 @@ class Loop:
 
     def _note_heavy(self, fileno: int, handler: Handler, took_ms: int) -> None:
         if fileno in self._handlers:
-            self._heavy.add(fileno)
+            self._count_long(fileno)
         if took_ms > self._slowest_ms:
             self._slowest_ms = took_ms
             self._slowest = handler
+
+    def _count_long(self, fileno: int) -> None:
+        calls = self._long_calls.get(fileno, 0)
+        if calls:
+            before_us, self._cpu_us = self._cpu_us, self._clock.cpu_us()
+            if self._cpu_us - before_us < HEAVY_US:
+                return
+        self._suspected_ms = self._polled_ms
+        self._long_calls[fileno] = calls + 1
+        if calls + 1 >= HEAVY_CALLS:
+            self._heavy.add(fileno)
+
+    def _suspect(self) -> None:
+        """What this thread has worked until now costs a system call: it is asked for only while it may matter."""
+        if self._polled_ms - self._suspected_ms > SUSPICION_MS:
+            self._long_calls.clear()
+            self._heavy.clear()
+        else:
+            self._cpu_us = self._clock.cpu_us()
 
     def _drain(self) -> int:
         """Runs queued completions; callbacks that queue callbacks for ever are cut off and go on in the next turn."""

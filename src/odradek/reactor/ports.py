@@ -18,12 +18,14 @@ READABLE, WRITABLE = 1, 2
 
 
 class Clock(Protocol):
-    """`mono_ms` is for every timeout, `mono_us`, the same clock, for measuring how long something took. `wall_ms` is
-    only for what is written, or compared with record timestamps.
+    """`mono_ms` is for every timeout, `mono_us`, the same clock, for measuring how long something took; `cpu_us` is
+    what this thread has worked, for telling that from a machine that let it wait. `wall_ms` is only for what is
+    written, or compared with record timestamps.
     """
 
     def mono_ms(self) -> int: ...
     def mono_us(self) -> int: ...
+    def cpu_us(self) -> int: ...
     def wall_ms(self) -> int: ...
 
 
@@ -125,6 +127,10 @@ class Socket(Protocol):
 
     def send(self, parts: Sequence[Buffer]) -> int: ...
     def send_file(self, file: DiskFile, position: int, size: int) -> int: ...
+    def widen(self) -> None:
+        """From now on more of what was sent may wait for a slow peer: for answers that are large."""
+        ...
+
     def finish_connect(self) -> None:
         """After the first WRITABLE of a connecting socket: returns if it is connected, raises OSError if it failed."""
         ...
@@ -153,8 +159,10 @@ class Poller(Protocol):
     """
 
     def fileno(self) -> int: ...
-    def watch(self, source: Pollable, interest: int) -> None:
-        """From now on reports READABLE, WRITABLE or both of `source`; 0 reports nothing, not even errors."""
+    def watch(self, source: Pollable, interest: int, *, once: bool = False) -> None:
+        """From now on reports READABLE, WRITABLE or both of `source`; 0 reports nothing, not even errors. With `once`
+        it reports the next time only, until it is called again.
+        """
         ...
 
     def unwatch(self, source: Pollable) -> None:

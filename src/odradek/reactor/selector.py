@@ -18,6 +18,8 @@ from odradek.reactor.loop import Loop
 from odradek.reactor.ports import READABLE, WRITABLE
 from odradek.reactor.timers import Timer
 
+NEW_CALLS = 8  # of a connection, the look at what it has sent when it was accepted apart
+CROWDED_CALLS = 8  # so many in a crowd count as one: a hundred clients that are always busy are no rush
 EXPIRY_LOOK_MS = 1000  # connections that expire within so long of each other expire together
 
 
@@ -68,11 +70,35 @@ class Selector:
         return list(self._order)
 
     def add(self, connection: Connection, *, is_connecting: bool = False) -> None:
-        connection.interest = READABLE | WRITABLE if is_connecting else READABLE
         connection.active_ms = self.mono_ms()
         self._order[connection] = None
-        self.loop.register(connection.transport, connection.interest, connection.ready, urgent=self.urgent)
+        if is_connecting or self.urgent:
+            connection.interest = READABLE | WRITABLE if is_connecting else READABLE
+            self.loop.register(connection.transport, connection.interest, connection.ready, urgent=self.urgent)
+        else:
+            self._welcome(connection)
         self._set_timer()
+
+    def _welcome(self, connection: Connection) -> None:
+        """It is new until it was served a few times, or many times in a crowd: who is known does not wait for a rush of
+        those that nobody has seen before, nor for their leaving.
+        """
+        loop = self.loop
+        calls_left = NEW_CALLS * CROWDED_CALLS
+
+        def ready(readiness: int) -> None:
+            nonlocal calls_left
+            connection.ready(readiness)
+            if connection.is_closed:
+                return
+            calls_left -= 1 if loop.is_crowded else CROWDED_CALLS
+            if calls_left < 0:
+                loop.known(connection.transport, connection.interest, connection.ready)
+            else:
+                loop.watch_once(connection.transport, connection.interest)
+
+        connection.interest = READABLE
+        loop.register_new(connection.transport, ready)
 
     def remove(self, connection: Connection) -> None:
         """Before its socket is closed."""

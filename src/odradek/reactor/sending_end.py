@@ -20,7 +20,17 @@ JOIN_BYTES_MAX = 64 * 1024  # answers up to this size are joined in one buffer, 
 
 
 class SendingEnd:
-    __slots__ = ("_out", "blocked", "bytes_out", "close_reason", "interest", "is_closed", "selector", "transport")
+    __slots__ = (
+        "_is_wide",
+        "_out",
+        "blocked",
+        "bytes_out",
+        "close_reason",
+        "interest",
+        "is_closed",
+        "selector",
+        "transport",
+    )
 
     def __init__(self, selector: "Selector", transport: Transport) -> None:
         self.selector = selector
@@ -30,6 +40,7 @@ class SendingEnd:
         self.close_reason = ""
         self.bytes_out = 0
         self.interest = READABLE
+        self._is_wide = False
         self._out: SendQueue | None = None
 
     # The other half
@@ -93,9 +104,9 @@ class SendingEnd:
         try:
             total = sum(map(len, buffers))
         except TypeError:  # a file range has no length
-            return False, parts
+            return False, self._large(parts)
         if total > JOIN_BYTES_MAX:
-            return False, parts
+            return False, self._large(parts)
         data = buffers[0] if len(buffers) == 1 else b"".join(buffers)
         try:
             sent = self.transport.send((data,)) if total else 0
@@ -105,6 +116,12 @@ class SendingEnd:
         if sent == total and self.transport.flush():
             return True, parts
         return False, [memoryview(data)[sent:]]
+
+    def _large(self, parts: "list[Part]") -> "list[Part]":
+        if not self._is_wide:
+            self._is_wide = True
+            self.transport.widen()
+        return parts
 
     def _flush(self) -> None:
         out = self._out

@@ -112,6 +112,9 @@ class TlsTransport:
         self.flush()
         return sent
 
+    def widen(self) -> None:
+        self._socket.widen()
+
     def send_file(self, file: DiskFile, position: int, size: int) -> int:
         """There is no sendfile through a cipher. Whoever queued the range has seen that it is in the page cache."""
         if not self._has_room():

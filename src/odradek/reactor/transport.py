@@ -25,6 +25,10 @@ class Transport(Protocol):
         """How many bytes went out; 0 if the file ends before `position`."""
         ...
 
+    def widen(self) -> None:
+        """Large answers are to come: see the socket's."""
+        ...
+
     def prepare(self) -> bool:
         """Goes on with what comes before the payload; True once `is_ready`."""
         ...
@@ -47,7 +51,7 @@ class Transport(Protocol):
 class PlainTransport:
     """The socket itself: its methods are taken over as they are, nothing is added on the hot path."""
 
-    __slots__ = ("_socket", "fileno", "is_ready", "recv_into", "send", "send_file")
+    __slots__ = ("_socket", "fileno", "is_ready", "recv_into", "send", "send_file", "widen")
 
     def __init__(self, socket: Socket, *, is_connected: bool = True) -> None:
         self._socket = socket
@@ -56,6 +60,7 @@ class PlainTransport:
         self.recv_into = socket.recv_into
         self.send = socket.send
         self.send_file = socket.send_file
+        self.widen = socket.widen
 
     @property
     def peer(self) -> tuple[str, int]:

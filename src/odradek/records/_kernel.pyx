@@ -6,7 +6,8 @@ top take the buffers, release the GIL when the work is large enough to be worth 
 """
 
 from cpython cimport array
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
@@ -26,8 +27,12 @@ cdef extern from *:
     """
     const char* ODRADEK_SOURCE_HASH
     bint likely "odradek_likely"(bint) noexcept nogil
+    bint add_overflows "__builtin_add_overflow"(int64_t, int64_t, int64_t*) noexcept nogil
+    bint subtract_overflows "__builtin_sub_overflow"(int64_t, int64_t, int64_t*) noexcept nogil
 
 SOURCE_HASH = ODRADEK_SOURCE_HASH.decode()
+
+cdef object crc32c = crc.crc32c
 
 cdef enum:
     GIL_BYTES_MIN = 65536  # below this, releasing the GIL costs more than it gives
@@ -54,6 +59,7 @@ cdef enum:
     ATTRIBUTES_OFFSET = 21
     TIMESTAMP_TYPE_MASK = 0x08
     NOT_PLAIN = 0x27  # compression and control
+    TRANSACTIONAL_MASK = 0x10
     # rows.py
     FACTS_PER_BATCH = 7
 
@@ -269,6 +275,12 @@ cdef int check_section(bytes_p* cursor, bytes_p end, int64_t count, Summary* out
     return NO_FAULT if at == end else TRAILING_BYTES
 
 
+cdef void begin_summary(Summary* out) noexcept nogil:
+    memset(out, 0, sizeof(out[0]))
+    out.last_offset_delta = out.max_timestamp_index = out.keyless_index = -1
+    out.offsets_consecutive = True
+
+
 def check_records(body, int64_t count):
     cdef Py_buffer view
     cdef Summary found
@@ -280,9 +292,7 @@ def check_records(body, int64_t count):
     try:
         if count < 0 or count > view.len // RECORD_BYTES_MIN:
             raise invalid_record(COUNT_BEYOND_SECTION, 0, 0)
-        memset(&found, 0, sizeof(found))
-        found.last_offset_delta = found.max_timestamp_index = found.keyless_index = -1
-        found.offsets_consecutive = True
+        begin_summary(&found)
         if view.len >= GIL_BYTES_MIN:
             with nogil:
                 fault = check_section(&cursor, cursor + view.len, count, &found)
@@ -302,6 +312,70 @@ def check_records(body, int64_t count):
     summary.keyless_index = found.keyless_index
     summary.null_value_count = found.null_value_count
     return summary
+
+
+cdef int64_t common_count(bytes_p at, Py_ssize_t size) noexcept nogil:
+    """The count of the one batch that a producer has sent, 0 if its header is not what nearly all of them look like."""
+    cdef int64_t count
+    cdef int attributes
+    if size < HEADER_SIZE or big_64(at) != 0 or at[16] != 2:
+        return 0
+    attributes = big_16(at + ATTRIBUTES_OFFSET)
+    count = <int32_t>big_32(at + 57)
+    if attributes & ~TRANSACTIONAL_MASK or <int64_t><int32_t>big_32(at + 8) + LOG_OVERHEAD != size:
+        return 0
+    if <int64_t><int32_t>big_32(at + 23) + 1 != count or count > (size - HEADER_SIZE) // RECORD_BYTES_MIN:
+        return 0
+    if big_64(at + 43) < 0:
+        return 0 if attributes else count
+    return 0 if signed_16(at + 51) < 0 or <int32_t>big_32(at + 53) < 0 else count
+
+
+def check_batch(batch, int64_t bytes_max, bint needs_keys, int64_t now_ms, int64_t before_ms_max, int64_t after_ms_max):
+    cdef Py_buffer view
+    cdef Summary found
+    cdef bytes_p at
+    cdef bytes_p cursor
+    cdef int64_t count, first_timestamp, last_timestamp
+    cdef uint32_t checksum
+    cdef int fault
+    PyObject_GetBuffer(batch, &view, PyBUF_SIMPLE)
+    at = <bytes_p>view.buf
+    try:
+        count = common_count(at, view.len)
+        if count <= 0 or view.len > bytes_max:
+            return None
+        checksum = crc32c(
+            PyMemoryView_FromMemory(<char*>at + ATTRIBUTES_OFFSET, view.len - ATTRIBUTES_OFFSET, PyBUF_READ)
+        )
+        if checksum != big_32(at + 17):
+            return None
+        begin_summary(&found)
+        cursor = at + HEADER_SIZE
+        if view.len >= GIL_BYTES_MIN:
+            with nogil:
+                fault = check_section(&cursor, at + view.len, count, &found)
+        else:
+            fault = check_section(&cursor, at + view.len, count, &found)
+        if fault or not found.offsets_consecutive or (needs_keys and found.keyless_index >= 0):
+            return None
+        if add_overflows(big_64(at + 27), found.min_timestamp_delta, &first_timestamp):
+            return None
+        if add_overflows(big_64(at + 27), found.max_timestamp_delta, &last_timestamp):
+            return None
+        if before_ms_max >= 0 and not is_within(first_timestamp, last_timestamp, now_ms, before_ms_max, after_ms_max):
+            return None
+        return count, last_timestamp, found.max_timestamp_index, big_64(at + 35), big_64(at + 43)
+    finally:
+        PyBuffer_Release(&view)
+
+
+cdef bint is_within(int64_t first, int64_t last, int64_t now, int64_t before_max, int64_t after_max) noexcept nogil:
+    """A limit that lies beyond what 64 bits hold is none."""
+    cdef int64_t earliest, latest
+    if not subtract_overflows(now, before_max, &earliest) and first < earliest:
+        return False
+    return add_overflows(now, after_max, &latest) or last <= latest
 
 
 # --- scan ---

@@ -5,7 +5,7 @@ Plain buffers are enough for both. pyarrow is imported only by the calls that na
 
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from odradek.records import fields, layout
@@ -56,6 +56,9 @@ class BinaryColumn:
     def to_list(self) -> list[bytes | None]:
         """As Python objects, for tests and small columns."""
         ends = memoryview(self.offsets).cast("B").cast("q" if self.is_large else "i")
+        if self.validity is None:
+            whole, bounds = bytes(self.data), ends[self.first : self.first + self.length + 1].tolist()
+            return [whole[start:end] for start, end in pairwise(bounds)]
         data = memoryview(self.data)
         strings: list[bytes | None] = []
         for row in range(self.first, self.first + self.length):

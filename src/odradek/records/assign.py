@@ -3,10 +3,12 @@
 from odradek.protocol import errors
 from odradek.records import layout
 from odradek.records.batch import RecordBatch
-from odradek.records.checked import CheckedRecords
+from odradek.records.checked import CheckedRecords, PlainRecords
 from odradek.records.convert import Appendable, recompress, up_convert
 from odradek.records.legacy import LegacyBatch
 from odradek.records.varint import Buffer
+
+_PACK_PLACE = layout.PLACE.pack_into
 
 
 def assign(checked: CheckedRecords, base_offset: int, partition_leader_epoch: int, now_ms: int) -> Appendable:
@@ -58,6 +60,17 @@ def place(batch: RecordBatch, checked: CheckedRecords, base_offset: int, partiti
     ) and not attributes & layout.CONTROL_MASK:
         batch.set_max_timestamp(checked.rules.timestamp_type, checked.max_timestamp)
     return base_offset + batch.last_offset_delta
+
+
+def place_plain(checked: PlainRecords, base_offset: int, partition_leader_epoch: int) -> int:
+    """The same for a batch that nobody but the kernel has looked at."""
+    if checked.told_max_timestamp != checked.max_timestamp or checked.rules.is_append_time:
+        batch = checked.batches[0]
+        assert isinstance(batch, RecordBatch)
+        return place(batch, checked, base_offset, partition_leader_epoch)
+    buffer = checked.buffer
+    _PACK_PLACE(buffer, 0, base_offset, len(buffer) - layout.LOG_OVERHEAD, partition_leader_epoch)
+    return base_offset + checked.count - 1
 
 
 def _assign_in_place(

@@ -22,11 +22,10 @@ objects are made only to name the culprits of a batch that is refused.
 from itertools import islice
 
 from odradek.protocol import errors
-from odradek.records import compression, kernel, layout
+from odradek.records import compression, kernel
 from odradek.records.batch import Batch, RecordBatch, batches, sole_batch
 from odradek.records.check_legacy import check_legacy
-from odradek.records.checked import CheckedRecords, check_record, check_whole
-from odradek.records.crc import crc32c
+from odradek.records.checked import CheckedRecords, PlainRecords, check_record, check_whole
 from odradek.records.layout import LOG_APPEND_TIME, NO_TIMESTAMP
 from odradek.records.record import signed_64
 from odradek.records.rules import ProduceRules, RecordErrors
@@ -39,9 +38,7 @@ ZSTD_VERSION_MIN = 7
 # a batch is refused all the same, without its culprit's number.
 RECORDS_NAMED_MAX = 20_000
 
-_UNPACK_HEADER = layout.HEADER.unpack_from
-_NOT_COMMON = 0xFFFF & ~layout.TRANSACTIONAL_MASK  # attributes that ask for a closer look
-_INT64_MAX = (1 << 63) - 1
+_blank = object.__new__
 
 
 def check_request(records: Buffer | None, version: int) -> None:
@@ -64,8 +61,8 @@ def check_request(records: Buffer | None, version: int) -> None:
 
 def check(records: Buffer, rules: ProduceRules, now_ms: int, *, is_from_client: bool = True) -> CheckedRecords:
     """The facts that the log needs, or the error. A batch that is cut off at the end does not count."""
-    if is_from_client and (common := check_common(records, rules, now_ms)) is not None:
-        return common
+    if (common := check_common(records, rules, now_ms)) is not None:
+        return common  # what a client may write, a coordinator may as well
     found = _found(records)
     if not found:
         raise errors.InvalidRecord("There is no whole record batch.")
@@ -78,49 +75,36 @@ def check(records: Buffer, rules: ProduceRules, now_ms: int, *, is_from_client: 
     return check_legacy(found, rules, now_ms)
 
 
-def check_common(records: Buffer, rules: ProduceRules, now_ms: int) -> CheckedRecords | None:
+def check_common(records: Buffer, rules: ProduceRules, now_ms: int) -> PlainRecords | None:
     """The same for what nearly every request brings: one whole batch of magic 2, not compressed, nothing wrong with it.
 
     None says nothing about the records but that `check_request` and `check` have to look at them. What passes here
     passes both.
     """
-    size = len(records)
-    if size < layout.HEADER_SIZE or size > rules.max_message_bytes or rules.codec:
+    if rules.codec:
         return None
-    header = _UNPACK_HEADER(records)
-    base_offset, length, _, magic, crc, attributes, delta, base_timestamp, _, producer_id, epoch, sequence, count = (
-        header
+    facts = kernel.check_batch(
+        records,
+        rules.max_message_bytes,
+        rules.is_compacted,
+        now_ms,
+        rules.timestamp_before_checked_ms,
+        rules.timestamp_after_max_ms,
     )
-    if (
-        base_offset
-        or magic != layout.MAGIC_MAX
-        or length + layout.LOG_OVERHEAD != size
-        or attributes & _NOT_COMMON
-        or delta + 1 != count
-        or count <= 0
-        or (attributes and producer_id < 0)
-        or (producer_id >= 0 and (sequence < 0 or epoch < 0))
-    ):
+    if facts is None:
         return None
-    view = memoryview(records)
-    if crc32c(view[layout.ATTRIBUTES_OFFSET :]) != crc:
-        return None
-    try:
-        summary = kernel.check_records(view[layout.HEADER_SIZE :], count)
-    except errors.KafkaError:
-        return None
-    if not summary.offsets_consecutive or (rules.is_compacted and summary.keyless_index >= 0):
-        return None
+    count, last_timestamp, index, told_max_timestamp, producer_id = facts
     if rules.is_append_time:
-        return CheckedRecords.in_place(RecordBatch.of_header(view, header), rules, now_ms, count - 1)
-    last = base_timestamp + summary.max_timestamp_delta
-    if (
-        base_timestamp + summary.min_timestamp_delta < now_ms - rules.timestamp_before_max_ms
-        or last > now_ms + rules.timestamp_after_max_ms
-        or last > _INT64_MAX
-    ):
-        return None
-    return CheckedRecords.in_place(RecordBatch.of_header(view, header), rules, last, summary.max_timestamp_index)
+        last_timestamp, index = now_ms, count - 1
+    checked = _blank(PlainRecords)  # its slots, filled here: a constructor's call would be a tenth of the check
+    checked.buffer = records if type(records) is memoryview else memoryview(records)
+    checked.rules = rules
+    checked.count = count
+    checked.max_timestamp = last_timestamp
+    checked.index_of_max_timestamp = index
+    checked.told_max_timestamp = told_max_timestamp
+    checked.producer_id = producer_id
+    return checked
 
 
 def _found(records: Buffer) -> list[Batch]:

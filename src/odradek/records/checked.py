@@ -71,6 +71,30 @@ class CheckedRecords:
         return self.last_offset_delta if self.max_timestamp != NO_TIMESTAMP else -1
 
 
+class PlainRecords(CheckedRecords):
+    """The one batch that nearly every request brings: not compressed, and it stays as it is.
+
+    Only what the log asks of it is told here; the batch itself is made when somebody wants it.
+    """
+
+    __slots__ = ("buffer", "producer_id", "told_max_timestamp")
+
+    needs_rebuild = False
+    source_codec = NONE
+    target_codec = NONE
+
+    buffer: memoryview
+    producer_id: int
+    told_max_timestamp: int  # in its header, which may be wrong
+
+    def __getattr__(self, name: str) -> list[Batch]:
+        """Asked for a slot that nobody has written: the batches, for the first time."""
+        if name != "batches":
+            raise AttributeError(name)
+        self.batches = [RecordBatch(self.buffer)]
+        return self.batches
+
+
 def check_whole(batch: Batch, rules: ProduceRules) -> None:
     """Size, crc and codec of one batch, in the order in which Kafka finds them."""
     if batch.size > rules.max_message_bytes:

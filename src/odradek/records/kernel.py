@@ -1,6 +1,7 @@
 """The hot loops over record batches: compiled where the extensions are there, else their pure-Python twins.
 
     read    check_records   every record of one section, for a broker that is about to append it
+            check_batch     header, crc and records of a batch as nearly every producer sends it
             scan_run        a run of plain batches into Rows; scan_records does one section
             gather          Rows into buffers of Arrow's layout; locate_headers finds what to gather for headers
     write   encode_batches  columns of Arrow's layout into batches
@@ -13,12 +14,13 @@ checkers see the twins; what serves is decided here, once.
 from odradek import native
 from odradek.records.pure_encode import RecordsWriter, encode_batches
 from odradek.records.pure_gather import gather, locate_headers
-from odradek.records.pure_walk import INT64_MIN, RecordsSummary, check_records, scan_records, scan_run
+from odradek.records.pure_walk import INT64_MIN, RecordsSummary, check_batch, check_records, scan_records, scan_run
 
 __all__ = [
     "INT64_MIN",
     "RecordsSummary",
     "RecordsWriter",
+    "check_batch",
     "check_records",
     "encode_batches",
     "gather",
@@ -28,7 +30,7 @@ __all__ = [
 ]
 
 COMPILED = {
-    "odradek.records._kernel": ("RecordsSummary", "check_records", "scan_records", "scan_run"),
+    "odradek.records._kernel": ("RecordsSummary", "check_batch", "check_records", "scan_records", "scan_run"),
     "odradek.records._gather": ("gather", "locate_headers"),
     "odradek.records._encode": ("RecordsWriter", "encode_batches"),
 }

@@ -79,6 +79,53 @@ def check_records(body: Buffer, count: int) -> RecordsSummary:
     return summary
 
 
+# Count, largest timestamp, index of the record that has it; the largest timestamp and the producer id in the header.
+BatchFacts = tuple[int, int, int, int, int]
+
+
+def check_batch(
+    batch: Buffer, bytes_max: int, needs_keys: bool, now_ms: int, before_ms_max: int, after_ms_max: int
+) -> BatchFacts | None:
+    """What a broker must know of the one batch that a producer has sent, if it is as nearly all of them are: whole, of
+    magic 2, from offset 0 on, not compressed, and nothing wrong with it. None for anything else.
+
+    Timestamps may lie so long before and after now; with -1 for the first of these they are not looked at.
+    """
+    size = len(batch)
+    if size < layout.HEADER_SIZE or size > bytes_max:
+        return None
+    header = layout.HEADER.unpack_from(batch)
+    base_offset, length, _, magic, checksum, attributes, delta, base_timestamp, max_timestamp = header[:9]
+    producer_id, epoch, sequence, count = header[9:]
+    if (
+        base_offset
+        or magic != layout.MAGIC_MAX
+        or attributes & ~layout.TRANSACTIONAL_MASK
+        or length + layout.LOG_OVERHEAD != size
+        or delta + 1 != count
+        or count <= 0
+        or (producer_id < 0 and attributes)
+        or (producer_id >= 0 and (epoch < 0 or sequence < 0))
+    ):
+        return None
+    view = memoryview(batch)
+    if crc.crc32c(view[layout.ATTRIBUTES_OFFSET :]) != checksum:
+        return None
+    try:
+        found = check_records(view[layout.HEADER_SIZE :], count)
+    except errors.InvalidRecord:
+        return None
+    first_timestamp = base_timestamp + found.min_timestamp_delta
+    last_timestamp = base_timestamp + found.max_timestamp_delta
+    if not found.offsets_consecutive or first_timestamp < INT64_MIN or last_timestamp >= -INT64_MIN:
+        return None
+    if needs_keys and found.keyless_index >= 0:
+        return None
+    if before_ms_max >= 0 and (first_timestamp < now_ms - before_ms_max or last_timestamp > now_ms + after_ms_max):
+        return None
+    return count, last_timestamp, found.max_timestamp_index, max_timestamp, producer_id
+
+
 def scan_records(
     source: Buffer,
     start: int,

@@ -21,6 +21,7 @@ class ProduceRules:
         "is_compacted",
         "max_message_bytes",
         "timestamp_after_max_ms",
+        "timestamp_before_checked_ms",
         "timestamp_before_max_ms",
         "timestamp_type",
         "topic_partition",
@@ -49,6 +50,7 @@ class ProduceRules:
         self.compression_level = compression_level
         self.decompressed_bytes_max = decompressed_bytes_max
         self.is_append_time = timestamp_type == LOG_APPEND_TIME
+        self.timestamp_before_checked_ms = -1 if self.is_append_time else timestamp_before_max_ms
 
     def unpacking_at_most(self, size_bytes: int) -> "ProduceRules":
         """The same rules with a lower limit for what a compressed batch may hold."""

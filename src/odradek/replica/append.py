@@ -8,9 +8,10 @@
 `append` returns what is known at once, or a Pending of it.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from odradek.log.append import AppendInfo
+from odradek.log.append import CLIENT, AppendInfo
+from odradek.log.append import append_checked as append_to_log
 from odradek.log.failure import LogDirFailure
 from odradek.log.log import Log
 from odradek.log.verification import VerificationGuard
@@ -19,7 +20,7 @@ from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Buffer, Job
 from odradek.records.assign import rebuilt
 from odradek.records.check import check, check_common, check_request
-from odradek.records.checked import CheckedRecords
+from odradek.records.checked import CheckedRecords, PlainRecords
 from odradek.records.layout import (
     ATTRIBUTES_OFFSET,
     COMPRESSION_MASK,
@@ -55,6 +56,28 @@ class AppendRequest:
         self.now_ms = now_ms
 
 
+class Acknowledgement(Protocol):
+    """When to answer: what of a request counts once its records are checked."""
+
+    acks: int
+    timeout_ms: int
+
+
+def append_at_once(
+    replicas: "ReplicaManager", partition: Partition, records: object, now_ms: int, request: Acknowledgement
+) -> AppendInfo | Pending[AppendInfo] | None:
+    """`append` for what nearly every request brings, and None for anything else; then nothing has happened yet."""
+    log = partition.log
+    if log is None or not partition.is_leader or type(records) is not memoryview or records.readonly:
+        return None
+    checked = check_common(records, log.rules, now_ms)
+    topic = partition.topic
+    if checked is None or (request.acks == ACKS_ALL and len(partition.isr) < topic.config.min_insync_replicas):
+        return None
+    topic.produces.count += 1
+    return _append_checked(replicas, partition, log, checked, now_ms, request)
+
+
 def append(
     replicas: "ReplicaManager", partition: Partition, records: Buffer | None, request: AppendRequest
 ) -> AppendInfo | Pending[AppendInfo]:
@@ -63,12 +86,9 @@ def append(
         partition.leader_log()
         raise AssertionError("a partition without a log led here")
     partition.topic.produces.count += 1
-    replicas.produces.count += 1
-    if type(records) is memoryview and not records.readonly:
-        checked = check_common(records, log.rules, request.now_ms)
-    else:
+    if type(records) is not memoryview or records.readonly:
         records = bytearray(records or b"")
-        checked = check_common(records, log.rules, request.now_ms)
+    checked: CheckedRecords | None = check_common(records, log.rules, request.now_ms)
     if checked is None:
         check_request(records, request.version)
         if is_long_job(records, log.rules):
@@ -79,7 +99,7 @@ def append(
         checked = _checked_quickly(records, log.rules, request.now_ms)
         if checked is None:
             return replicas.loop.spawn(_append_after_job(replicas, partition, bytearray(records), request))
-    return _append_checked(replicas, partition, log, checked, request)
+    return _append_checked(replicas, partition, log, checked, request.now_ms, request)
 
 
 def _checked_quickly(records: Buffer, rules: ProduceRules, now_ms: int) -> CheckedRecords | None:
@@ -106,26 +126,30 @@ def is_long_job(records: Buffer, rules: ProduceRules) -> bool:
 
 
 def _append_checked(
-    replicas: "ReplicaManager", partition: Partition, log: Log, checked: CheckedRecords, request: AppendRequest
+    replicas: "ReplicaManager",
+    partition: Partition,
+    log: Log,
+    checked: CheckedRecords,
+    now_ms: int,
+    request: Acknowledgement,
 ) -> AppendInfo | Pending[AppendInfo]:
     try:
-        info = log.append_checked(checked, partition.leader_epoch, request.now_ms)
+        info = append_to_log(log, checked, partition.leader_epoch, now_ms, CLIENT)
     except LogDirFailure as failure:
         replicas.logs.handle_dir_failure(failure.path, failure)
         raise
+    last_offset = info.last_offset
     if not info.is_duplicate:
         count = checked.count
-        size = len(checked.batches[0].buffer)
+        size = len(checked.buffer) if type(checked) is PlainRecords else len(checked.batches[0].buffer)
         topic = partition.topic
         topic.messages_in.count += count
         topic.bytes_in.count += size
-        replicas.messages_in.count += count
-        replicas.bytes_in.count += size
-    if log.log_end_offset - log.recovery_point >= log.config.flush_messages and info.last_offset >= log.recovery_point:
+    if log.log_end_offset - log.recovery_point >= log.config.flush_messages and last_offset >= log.recovery_point:
         return replicas.loop.spawn(flushed(replicas, partition, log, info, request))  # one that came again waits, too
     if not info.is_duplicate:
         partition.advance_high_watermark()
-    if request.acks != ACKS_ALL or log.high_watermark > info.last_offset:
+    if request.acks != ACKS_ALL or log.high_watermark > last_offset:
         return info
     return replicated(replicas, partition, info, request)
 
@@ -141,7 +165,7 @@ async def _append_after_job(
         check_membership(log, records, request.guard)
     if request.acks == ACKS_ALL:
         partition.check_min_in_sync()
-    appended = _append_checked(replicas, partition, log, checked, request)
+    appended = _append_checked(replicas, partition, log, checked, request.now_ms, request)
     return await appended if isinstance(appended, Pending) else appended
 
 
@@ -162,7 +186,7 @@ def check_job(records: bytearray, rules: ProduceRules, now_ms: int) -> Job:
 
 
 async def flushed(
-    replicas: "ReplicaManager", partition: Partition, log: Log, info: AppendInfo, request: AppendRequest
+    replicas: "ReplicaManager", partition: Partition, log: Log, info: AppendInfo, request: Acknowledgement
 ) -> AppendInfo:
     """flush.messages: neither acknowledged nor shown to consumers before it is on disk."""
     await replicas.logs.flush(log)
@@ -176,7 +200,7 @@ async def flushed(
 
 
 def replicated(
-    replicas: "ReplicaManager", partition: Partition, info: AppendInfo, request: AppendRequest
+    replicas: "ReplicaManager", partition: Partition, info: AppendInfo, request: Acknowledgement
 ) -> Pending[AppendInfo]:
     leader_epoch = partition.leader_epoch
 

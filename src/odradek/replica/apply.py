@@ -1,16 +1,23 @@
 """Metadata becomes replicas: which partitions begin, change their leader, or end here. The cost is that of the delta.
 
-What requests see changes at once: a topic that is gone is gone, a leader that is fenced takes no more appends. Files
-follow in jobs, many at a time, ends before beginnings: a topic that was deleted and made again under its name must not
-find the old log. A new partition serves from the moment its own log is open, not when all are.
+First the roles: a topic that is gone is gone, a leader that is fenced takes no more appends. A delta of a few
+partitions is taken over in the call that publishes it; a large one some partitions a turn, so that nobody has to wait
+for all of them. The next delta waits for that: roles change in the order of the log.
+
+Files follow in jobs, many at a time. What ends is asked for while the roles change, so the log manager knows of it
+before anybody can ask it for a log of the same name: a topic that was deleted and made again must not find the old log.
+A new partition serves from the moment its own log is open, not when all are.
 """
 
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from odradek.log.checkpoint import TopicPartition
 from odradek.log.log import Log
 from odradek.protocol import errors
 from odradek.protocol.uuids import format_uuid
+from odradek.reactor.pending import Pending
 from odradek.replica.isr import Isr
 from odradek.replica.partition import Partition
 from odradek.replica.topic import HostedTopic
@@ -22,7 +29,8 @@ if TYPE_CHECKING:
     from odradek.replica.manager import ReplicaManager
 
 AT_ONCE = 64  # partitions whose files are worked on; their jobs keep the executor busy
-ROLES_PER_BREATH = 64  # partitions that take their role before others get a turn of the reactor
+ROLES_PER_BREATH = 256  # partitions that change their role before others get a turn of the reactor
+OPENED_PER_BREATH = 64
 
 T = TypeVar("T")
 
@@ -34,61 +42,92 @@ class Opening(NamedTuple):
 
 
 async def apply(replicas: "ReplicaManager", delta: "MetadataDelta", image: "MetadataImage") -> None:
+    topics = [] if delta.topics is None else list(delta.topics.changed.values())
+    for changed in topics:
+        replicas.openings.began(changed.image.name)  # from now on the metadata may tell of it
+    before, replicas.roles_changed = replicas.roles_changed, replicas.loop.pending()
+    mine = replicas.roles_changed
+    try:
+        if before is not None:
+            await before
+        ending, openings = await _change_roles(replicas, delta, image)
+    finally:
+        mine.resolve(None)
+        for changed in topics:
+            replicas.openings.ended(changed.image.name)
+    for each in ending:
+        await each
+    await _in_parallel(replicas, openings, lambda opening: _open_counted(replicas, opening))
+
+
+# Roles.
+
+
+async def _change_roles(
+    replicas: "ReplicaManager", delta: "MetadataDelta", image: "MetadataImage"
+) -> tuple[list[Pending[None]], list[Opening]]:
+    """What is under way with the logs that end, and what is to be opened."""
     is_first = replicas.image is None
     replicas.image = image
-    topics = delta.topics
-    if topics is None:
-        return
-    ended = _end_all(replicas, topics)
-    openings = _begin_all(replicas, topics, is_first)
-    for opening in openings:
-        replicas.openings.began(opening.partition.topic.name)
-    for changed in topics.changed.values():
-        replicas.openings.settled(changed.image.name)
-    await _in_parallel(replicas, ended, lambda each: _delete(replicas, *each))
-    await _in_parallel(replicas, openings, lambda each: _open_counted(replicas, each))
+    if delta.topics is None:
+        return [], []
+    ending: list[Pending[None]] = []
+    for ended in _some(_end_all(replicas, delta.topics)):
+        ending.append(replicas.loop.spawn(_delete(replicas, ended)))
+        if len(ended) == ROLES_PER_BREATH:
+            await replicas.breath()
+    openings: list[Opening] = []
+    for some in _some(_begin_all(replicas, delta.topics, is_first)):
+        for opening in filter(None, some):
+            replicas.openings.began(opening.partition.topic.name)
+            openings.append(opening)
+        if len(some) == ROLES_PER_BREATH:
+            await replicas.breath()
+    return ending, openings
 
 
-# At once.
+def _some(items: Iterable[T]) -> Iterator[list[T]]:
+    rest = iter(items)
+    while some := list(islice(rest, ROLES_PER_BREATH)):
+        yield some
 
 
-def _end_all(replicas: "ReplicaManager", topics: "TopicsDelta") -> list[tuple[str, int]]:
-    """The partitions whose logs have to go."""
-    ended: list[tuple[str, int]] = []
+def _end_all(replicas: "ReplicaManager", topics: "TopicsDelta") -> Iterator[TopicPartition]:
+    """Ends partitions as they are taken from here: those whose logs have to go."""
     for topic_id in sorted(topics.deleted):
         hosted = replicas.by_id.get(topic_id)
         if hosted is not None:
-            ended += [_end(hosted, index) for index in sorted(hosted.partitions)]
+            for index in sorted(hosted.partitions):
+                yield _end(hosted, index)
             replicas.drop(hosted)
     for topic_id, changed in topics.changed.items():
         hosted = replicas.by_id.get(topic_id)
         for index, image in changed.changed.items():
             if hosted is not None and index in hosted.partitions and replicas.node_id not in image.replicas:
-                ended.append(_end(hosted, index))
-    return ended
+                yield _end(hosted, index)
 
 
-def _end(hosted: HostedTopic, index: int) -> tuple[str, int]:
+def _end(hosted: HostedTopic, index: int) -> TopicPartition:
     hosted.partitions.pop(index).remove()
     return hosted.name, index
 
 
-def _begin_all(replicas: "ReplicaManager", topics: "TopicsDelta", is_first: bool) -> list[Opening]:
-    """Partitions that are open take their new role; the others are returned, to be opened."""
-    openings = []
+def _begin_all(replicas: "ReplicaManager", topics: "TopicsDelta", is_first: bool) -> Iterator[Opening | None]:
+    """Gives partitions their roles as they are taken from here; those without a log yet are to be opened."""
     for topic_id, changed in topics.changed.items():
         name = changed.image.name
         for index, image in sorted(changed.changed.items()):
-            if replicas.node_id in image.replicas:
-                partition = _hosted(replicas, name, topic_id, index)
-                partition.replicas = image.replicas
-                partition.isr = image.isr
-                if partition.log is not None:
-                    take_role(replicas, partition, image, partition.log)
-                else:
-                    is_new = not is_first and index not in changed.image.partitions
-                    openings.append(Opening(partition, image, is_new))
-    return openings
+            if replicas.node_id not in image.replicas:
+                continue
+            partition = _hosted(replicas, name, topic_id, index)
+            partition.replicas = image.replicas
+            partition.isr = image.isr
+            if partition.log is not None:
+                take_role(replicas, partition, image, partition.log)
+                yield None
+            else:
+                is_new = not is_first and index not in changed.image.partitions
+                yield Opening(partition, image, is_new)
 
 
 def _hosted(replicas: "ReplicaManager", name: str, topic_id: bytes, index: int) -> Partition:
@@ -138,26 +177,31 @@ def _new_isr(replicas: "ReplicaManager", partition: Partition, image: "Partition
 async def _in_parallel(
     replicas: "ReplicaManager", work: Iterable[T], do: Callable[[T], Coroutine[Any, None, None]]
 ) -> None:
+    """All workers pause together: after a restart every log is there already, and none of them would ever wait."""
     queue = iter(list(work))
+    done = 0
+    pause: Pending[None] | None = None
 
     async def worker() -> None:
-        for done, each in enumerate(queue, 1):
+        nonlocal done, pause
+        for each in queue:
+            if pause is not None:
+                await pause
             await do(each)
-            if done % ROLES_PER_BREATH == 0:
-                await replicas.breath()
+            done += 1
+            if done % OPENED_PER_BREATH == 0:
+                pause = replicas.breath()
 
     workers = [replicas.loop.spawn(worker()) for _ in range(AT_ONCE)]
     for each in workers:
         await each
 
 
-async def _delete(replicas: "ReplicaManager", name: str, index: int) -> None:
+async def _delete(replicas: "ReplicaManager", ended: list[TopicPartition]) -> None:
     try:
-        if replicas.logs.get_future(name, index) is not None:
-            await replicas.logs.delete(name, index, is_future=True)
-        await replicas.logs.delete(name, index)
+        await replicas.logs.delete_all(ended)
     except errors.KafkaError:
-        return  # its dir has failed, and was taken offline by whoever noticed
+        return  # a dir has failed, and was taken offline by whoever noticed
 
 
 async def _open_counted(replicas: "ReplicaManager", opening: Opening) -> None:

@@ -11,7 +11,7 @@ from odradek.log.read import TXN_COMMITTED
 from odradek.protocol import errors
 from odradek.protocol.messages.k01_fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from odradek.reactor.file_range import FileRange
-from odradek.reactor.pending import Pending
+from odradek.reactor.pending import Completions, Pending
 from odradek.reactor.ports import Cancelled
 from odradek.reactor.timers import Timer
 from odradek.replica.fetch import (
@@ -33,12 +33,27 @@ if TYPE_CHECKING:
 READ_AHEADS_MAX = 8  # attempts to bring something into the page cache before the fetch is answered without it
 
 
+class WaitingFetch(Pending[FetchResponse]):
+    """What the reader's connection waits for. It gives up when the reader is gone."""
+
+    __slots__ = ("_delayed",)
+
+    def __init__(self, completions: Completions, delayed: "DelayedFetch") -> None:
+        super().__init__(completions)
+        self._delayed = delayed
+
+    def cancel(self) -> bool:
+        is_first = super().cancel()
+        if is_first:
+            self._delayed.ended()
+        return is_first
+
+
 class DelayedFetch:
     """`is_full` answers with every partition, as long as there is no session yet or none is wanted."""
 
     __slots__ = (
         "_epoch",
-        "_has_check",
         "_marked",
         "_parameters",
         "_pending",
@@ -66,15 +81,17 @@ class DelayedFetch:
         self.is_full = is_full
         self.wants_session = wants_session
         self._epoch = session.epoch
-        self._pending: Pending[FetchResponse] | None = None
+        self._pending: WaitingFetch | None = None
         self._timer: Timer | None = None
-        self._marked: dict[FetchEntry, None] = {}
-        self._sizes: dict[FetchEntry, int] = {}
+        self._marked: dict[FetchEntry, None] | None = None  # none is waiting to be measured
+        self._sizes: dict[FetchEntry, int] | None = None  # none has anything to read
         self._total = 0
-        self._has_check = False
 
     def start(self) -> FetchResponse | Pending[FetchResponse]:
-        entries = self.session.fresh_in_order()
+        session, parameters = self.session, self._parameters
+        if not session.fresh and session.size and parameters.max_wait_ms > 0 and parameters.min_bytes > 0:
+            return self._wait()  # no partition has anything to tell: none is looked at
+        entries = session.fresh_in_order()
         if len(entries) > ENTRIES_PER_SLICE:
             return self._replicas.loop.spawn(self._start_long(entries))
         return self._decide(read_entries(self._replicas, entries, self._parameters))
@@ -121,26 +138,28 @@ class DelayedFetch:
             assert entry.partition is not None
             entry.partition.watch(entry)
             self._note(entry, size_of(data))
-        loop = self._replicas.loop
-        self._replicas.purgatories["Fetch"].size += 1
+        return self._wait()
+
+    def _wait(self) -> Pending[FetchResponse]:
+        replicas = self._replicas
+        loop = replicas.loop
+        replicas.purgatories["Fetch"].size += 1
         self.session.waiting = self
-        self._pending = loop.pending()
-        self._pending.when_done(self._ended)
+        pending = self._pending = WaitingFetch(loop.completions, self)
         self._timer = loop.after(self._parameters.max_wait_ms, self._expire)
-        return self._pending
+        return pending
 
     def marked(self, entry: FetchEntry) -> None:
         """Measured when the append that it came from is over, and once for all that happen together."""
-        self._marked[entry] = None
-        if not self._has_check:
-            self._has_check = True
+        if self._marked is None:
+            self._marked = {}
             self._replicas.loop.soon(self._check)
+        self._marked[entry] = None
 
     def _check(self, _: object) -> None:
-        self._has_check = False
-        if self._pending is None or self._pending.is_done:
+        marked, self._marked = self._marked, None
+        if self._pending is None or self._pending.is_done or marked is None:
             return
-        marked, self._marked = self._marked, {}
         for entry in marked:
             size = readable_bytes(entry, self._parameters)
             if size is None:
@@ -153,11 +172,11 @@ class DelayedFetch:
             self._finish()
 
     def _note(self, entry: FetchEntry, size: int) -> None:
+        """How much of a partition there is to read."""
+        if self._sizes is None:
+            self._sizes = {}
         self._total += size - self._sizes.get(entry, 0)
-        if size:
-            self._sizes[entry] = size
-        else:
-            self._sizes.pop(entry, None)
+        self._sizes[entry] = size
 
     def _expire(self) -> None:
         metrics = self._replicas.metrics
@@ -168,28 +187,38 @@ class DelayedFetch:
         pending = self._pending
         if pending is None or pending.is_done:
             return
+        if not self.session.fresh and not self.is_full:
+            self._deliver(self._nothing_new())
+            return
         reading = read_entries(self._replicas, self.session.fresh_in_order(), self._parameters)
         if reading.cold and not reading.bytes and not reading.is_urgent:
             reading.release()
-            self._replicas.loop.spawn(self._resolve_cold(reading, pending))
-            return
-        if not pending.resolve(self._respond(reading)):
-            reading.release()
+            self._replicas.loop.spawn(self._resolve_cold(reading))
+        else:
+            self._deliver(self._respond(reading))
+
+    def _deliver(self, response: FetchResponse) -> None:
+        assert self._pending is not None
+        if self._pending.resolve(response):
+            self.ended()
+        else:
+            release(response)
 
     def give_way(self) -> None:
         """Another request has gone on with the session: this one's epoch is over."""
         if self._pending is not None:
-            self._pending.resolve(refused(errors.InvalidFetchSessionEpoch()))
+            self._deliver(refused(errors.InvalidFetchSessionEpoch()))
 
-    def _ended(self, _: object) -> None:
+    def ended(self) -> None:
         """Answered, or given up because the connection is gone."""
+        session = self.session
         self._replicas.purgatories["Fetch"].size -= 1
         if self._timer is not None:
             self._timer.cancel()
-        if self.session.waiting is self:
-            self.session.waiting = None
-        if self.session.id == NO_SESSION or self.session.is_closed:
-            self.session.close()
+        if session.waiting is self:
+            session.waiting = None
+        if session.id == NO_SESSION or session.is_closed:
+            session.close()
 
     # What is not in the page cache.
 
@@ -207,12 +236,18 @@ class DelayedFetch:
             reading.release()
         return self._respond(reading)
 
-    async def _resolve_cold(self, reading: Reading, pending: Pending[FetchResponse]) -> None:
-        response = await self._answer_cold(reading)
-        if not pending.resolve(response):
-            release(response)
+    async def _resolve_cold(self, reading: Reading) -> None:
+        self._deliver(await self._answer_cold(reading))
 
     # The answer.
+
+    def _nothing_new(self) -> FetchResponse:
+        if self._is_overtaken:
+            return refused(errors.InvalidFetchSessionEpoch())
+        response = blank(FetchResponse)
+        response.responses = []
+        response.session_id = self.session.id
+        return response
 
     def _respond(self, reading: Reading) -> FetchResponse:
         session = self.session

@@ -65,21 +65,19 @@ class ReplicaManager:
         "_mover",
         "_propose",
         "by_id",
-        "bytes_in",
         "config",
         "image",
         "is_min_in_sync_capped",
         "logs",
         "loop",
         "membership",
-        "messages_in",
         "metrics",
         "node_id",
         "on_dir_failure",
         "openings",
-        "produces",
         "purgatories",
         "release",
+        "roles_changed",
         "sessions",
         "topics",
     )
@@ -106,9 +104,6 @@ class ReplicaManager:
         self.release = release
         self.is_min_in_sync_capped = release.name != "3.3"
         self.metrics = ReplicaMetrics(metrics)
-        self.messages_in = self.metrics.all_topics.messages_in
-        self.bytes_in = self.metrics.all_topics.bytes_in
-        self.produces = self.metrics.all_topics.produces
         self.purgatories = {operation: Purgatory() for operation in OPERATIONS}
         self.sessions = SessionCache(
             config.session_slots, loop.ports.rng.stream("fetch sessions"), self.metrics.session_evictions
@@ -116,6 +111,7 @@ class ReplicaManager:
         self.topics: dict[str, HostedTopic] = {}
         self.by_id: dict[bytes, HostedTopic] = {}
         self.image: MetadataImage | None = None
+        self.roles_changed: Pending[None] | None = None  # by the last delta that was handed in
         self.membership = membership
         self.on_dir_failure: Callable[[str], None] | None = None
         self._propose = propose
@@ -185,6 +181,7 @@ class ReplicaManager:
     def drop(self, topic: HostedTopic) -> None:
         if self.topics.get(topic.name) is topic:
             del self.topics[topic.name]
+            topic.counters.hand_in(self.metrics.all_topics)
             self.metrics.registry.remove_tagged(topic=topic.name)
         self.by_id.pop(topic.id, None)
 

@@ -16,9 +16,9 @@ TOPICS = "BrokerTopicMetrics"
 
 
 class TopicCounters:
-    """BrokerTopicMetrics of one topic, or of all of them together."""
+    """BrokerTopicMetrics of one topic, or of all of them together. An append counts in its topic alone: `hand_in`."""
 
-    __slots__ = ("bytes_in", "bytes_out", "bytes_rejected", "fetches", "messages_in", "produces")
+    __slots__ = ("_handed_in", "bytes_in", "bytes_out", "bytes_rejected", "fetches", "messages_in", "produces")
 
     def __init__(self, registry: Registry, topic: str | None) -> None:
         tags = None if topic is None else {"topic": topic}
@@ -32,6 +32,15 @@ class TopicCounters:
         self.bytes_rejected: Counter = meter("BytesRejectedPerSec") if topic is None else Counter()
         self.produces: Counter = meter("TotalProduceRequestsPerSec")
         self.fetches: Counter = meter("TotalFetchRequestsPerSec")
+        self._handed_in = (0, 0, 0)
+
+    def hand_in(self, all_topics: "TopicCounters") -> None:
+        """Adds what was produced since the last time to the counters of all topics."""
+        before = self._handed_in
+        now = self._handed_in = (self.messages_in.count, self.bytes_in.count, self.produces.count)
+        all_topics.messages_in.count += now[0] - before[0]
+        all_topics.bytes_in.count += now[1] - before[1]
+        all_topics.produces.count += now[2] - before[2]
 
 
 class ReplicaMetrics:
@@ -80,6 +89,11 @@ class ReplicaMetrics:
     def register(self, replicas: "ReplicaManager") -> None:
         _register_manager(self.registry, replicas)
         self.registry.collect(lambda: _of_partitions(replicas.partitions()))
+        self.registry.before_reading(lambda: self._hand_in(replicas))
+
+    def _hand_in(self, replicas: "ReplicaManager") -> None:
+        for topic in replicas.topics.values():
+            topic.counters.hand_in(self.all_topics)
 
 
 def _register_manager(registry: Registry, replicas: "ReplicaManager") -> None:

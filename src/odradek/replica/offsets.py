@@ -11,6 +11,7 @@ from odradek.log import names
 from odradek.log.failure import LogDirFailure
 from odradek.log.log import Log
 from odradek.log.lookup import EARLIEST, LATEST, NOTHING, FoundOffset
+from odradek.log.time_search import LargestTimestamp
 from odradek.protocol import errors
 from odradek.records.layout import NO_TIMESTAMP
 from odradek.replica.partition import Partition
@@ -77,12 +78,15 @@ def _check_epoch_start(partition: Partition, log: Log, query: OffsetQuery) -> No
 
 async def _search(replicas: "ReplicaManager", log: Log, timestamp: int) -> FoundOffset | None:
     """A 3.3 takes every negative time that names no place for one before all records."""
-    job = log.lookup_job(timestamp, as_in_3_3=replicas.release.name == "3.3")
+    told: list[LargestTimestamp] = []
+    generation = log.generation
+    job = log.lookup_job(timestamp, as_in_3_3=replicas.release.name == "3.3", told=told)
     try:
         found: FoundOffset | None = await replicas.loop.submit(job)
     except LogDirFailure as failure:
         replicas.logs.handle_dir_failure(failure.path, failure)
         raise
+    log.note_times(generation, told)
     return found
 
 

@@ -1,6 +1,6 @@
 """What a core answers an event with: the records to append, and the response once they are committed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
 R = TypeVar("R")
@@ -11,17 +11,21 @@ class Decision(Generic[R]):
 
     Atomic records go into one batch, so that a reader of the log sees all of them or none. The others may be cut
     into several batches, between any two records.
+
+    Who may have thousands of records to make hands out an iterator: the runtime takes them a few at a time, and the
+    response may still change until the last of them is taken. A None in it is no record, but as much work as one.
     """
 
     __slots__ = ("is_atomic", "records", "response")
 
-    def __init__(self, records: Sequence[Any], response: R, *, is_atomic: bool = True) -> None:
+    def __init__(self, records: Iterable[Any], response: R, *, is_atomic: bool = True) -> None:
         self.records = records
         self.response = response
         self.is_atomic = is_atomic
 
     def __repr__(self) -> str:
-        return f"Decision({len(self.records)} records, {self.response!r})"
+        count = len(self.records) if isinstance(self.records, Sequence) else "some"
+        return f"Decision({count} records, {self.response!r})"
 
 
 def answer(response: R) -> Decision[R]:

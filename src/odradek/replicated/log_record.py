@@ -29,4 +29,3 @@ class EndMarker(NamedTuple):
 
 # What a decision is made of: the record, and the version in which its value is written.
 Versioned = tuple[LogRecord | EndMarker, int]
-Placed = tuple[LogRecord | EndMarker, int]  # a record and its offset

@@ -8,7 +8,7 @@ only replays them.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from odradek.log.append import COORDINATOR
 from odradek.log.failure import DiskFull, LogDirFailure, NotInCache
@@ -17,14 +17,14 @@ from odradek.log.manager import LogManager
 from odradek.log.read import LOG_END
 from odradek.protocol import errors
 from odradek.protocol.frames import CoordinatorRecords
-from odradek.records import control
-from odradek.records.compression import NONE
-from odradek.records.layout import NO_PRODUCER_ID
-from odradek.records.record import Record
-from odradek.records.writer import BatchFields, record_batch
-from odradek.replicated.log_record import EndMarker, LogRecord, Placed, Versioned
-from odradek.replicated.record_decoder import decode_job
+from odradek.records import control, kernel
+from odradek.records.compression import NONE, compress
+from odradek.records.layout import NO_PRODUCER_ID, NO_SEQUENCE, TRANSACTIONAL_MASK
+from odradek.records.writer import BatchFields, framed
+from odradek.replicated.log_record import EndMarker, LogRecord, Versioned
+from odradek.replicated.record_decoder import RecordDecoder, decode_job
 
+INT32_MAX = 0x7FFF_FFFF
 CHUNK_BYTES_MAX = 256 << 10  # a few thousand records: the job that makes messages of them has the GIL for long enough
 
 
@@ -42,15 +42,22 @@ class LedPartition(Protocol):
 
 
 class PartitionLog:
-    __slots__ = ("_codec", "_compression", "_logs", "partition")
+    __slots__ = ("_codec", "_compression", "_decoder", "_logs", "partition")
 
     def __init__(
-        self, partition: LedPartition, logs: LogManager, codec: CoordinatorRecords, *, compression: int = NONE
+        self,
+        partition: LedPartition,
+        logs: LogManager,
+        codec: CoordinatorRecords,
+        *,
+        compression: int = NONE,
+        decoder: type[RecordDecoder] = RecordDecoder,
     ) -> None:
         self.partition = partition
         self._logs = logs
         self._codec = codec
         self._compression = compression
+        self._decoder = decoder
 
     # Appending
 
@@ -80,21 +87,25 @@ class PartitionLog:
         if isinstance(first, EndMarker):
             assert len(records) == 1, "a marker is a batch of its own"
             return bytearray(_marker_batch(first, now_ms))
-        fields = BatchFields()
-        if first.producer_id != NO_PRODUCER_ID:
-            fields = BatchFields(
-                producer_id=first.producer_id,
-                producer_epoch=first.producer_epoch,
-                base_sequence=-1,
-                is_transactional=True,
-            )
-        encoded = (self._encoded(at, record, version, now_ms) for at, (record, version) in enumerate(records))
-        return bytearray(record_batch(encoded, fields, codec=self._compression))
+        writer = kernel.RecordsWriter(INT32_MAX)
+        codec = self._codec
+        for record, version in records:
+            assert isinstance(record, LogRecord), "a marker is a batch of its own"
+            value = None if record.value is None else codec.encode_value(record.value, version)
+            writer.append(now_ms, codec.encode_key(record.key), value)
+        if self._compression != NONE:
+            return self._compressed(writer, first, now_ms)
+        attributes = 0 if first.producer_id == NO_PRODUCER_ID else TRANSACTIONAL_MASK
+        return bytearray(writer.seal(attributes, first.producer_id, first.producer_epoch, NO_SEQUENCE))
 
-    def _encoded(self, at: int, record: LogRecord | EndMarker, version: int, now_ms: int) -> Record:
-        assert isinstance(record, LogRecord), "a marker is a batch of its own"
-        value = None if record.value is None else self._codec.encode_value(record.value, version)
-        return Record(at, self._codec.encode_key(record.key), value, now_ms)
+    def _compressed(self, writer: kernel.RecordsWriter, first: LogRecord, now_ms: int) -> bytearray:
+        fields = BatchFields(
+            producer_id=first.producer_id,
+            producer_epoch=first.producer_epoch,
+            is_transactional=first.producer_id != NO_PRODUCER_ID,
+        )
+        section, codec = compress(self._compression, writer.records()), self._compression
+        return bytearray(framed(section, fields, codec, 0, writer.count - 1, now_ms, now_ms, writer.count))
 
     async def _flush(self, log: Log) -> None:
         """flush.messages: what is not on disk yet is not committed."""
@@ -107,7 +118,13 @@ class PartitionLog:
 
     # Reading
 
-    async def read(self, offset: int, end_offset: int) -> tuple[list[Placed], int] | None:
+    def decoder(self) -> RecordDecoder:
+        """For all reads of one loading."""
+        return self._decoder(self._codec)
+
+    async def read(
+        self, offset: int, end_offset: int, decoder: RecordDecoder
+    ) -> tuple[list[tuple[Any, int]], int] | None:
         """Records from an offset on, and the offset behind them; None at the end. The log may have changed since."""
         log = self.partition.log
         if log is None:
@@ -127,7 +144,7 @@ class PartitionLog:
             return None
         records = fetched.records
         try:
-            job = decode_job(records.disk_file, records.position, records.size, self._codec, offset)
+            job = decode_job(records.disk_file, records.position, records.size, decoder, offset)
             placed, next_offset = await self._logs.loop.submit(job)
         finally:
             records.release()

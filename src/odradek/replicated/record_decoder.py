@@ -1,41 +1,45 @@
 """From the bytes of an internal topic's segment to the records of a coordinator. Runs in a job.
 
 A partition to be loaded may hold a million records of two or three kinds: the plans that decode a kind are looked up
-once per chunk, by the two bytes that every key and value begins with.
+once, by the two bytes that every key and value begins with.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from odradek.protocol.declare import executor
 from odradek.protocol.frames import CoordinatorRecords
 from odradek.reactor.ports import DiskFile, Job
 from odradek.records import control
-from odradek.records.columns import ControlRecord, scan
+from odradek.records.columns import Columns, ControlRecord, scan
 from odradek.records.layout import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TRANSACTIONAL_MASK
-from odradek.replicated.log_record import EndMarker, LogRecord, Placed
+from odradek.replicated.log_record import EndMarker, LogRecord
 
 _PREFIX_BYTES = 2
 _UNKNOWN = object()  # the plan of a type that nobody here knows
+_NOBODY = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
+
+Producer = tuple[int, int]  # id and epoch
 
 
-def decode_job(file: DiskFile, position: int, size: int, codec: CoordinatorRecords, from_offset: int) -> Job:
+def decode_job(file: DiskFile, position: int, size: int, decoder: "RecordDecoder", from_offset: int) -> Job:
     """([(record, offset)], next offset) of the whole batches in a range of a file."""
     data = file.pread(size, position)
     yield len(data)
     columns = scan(data, from_offset=from_offset)
-    decoder = _Decoder(codec)
-    placed: list[Placed] = []
     keys, values, offsets = columns.keys().to_list(), columns.values().to_list(), columns.offsets()
-    facts = columns.batches()
-    ends = [fact.first_row for fact in facts[1:]] + [len(keys)]
-    for fact, end in zip(facts, ends, strict=True):
-        producer = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
-        if fact.attributes & TRANSACTIONAL_MASK:
-            producer = (fact.producer_id, fact.producer_epoch)
-        for row in range(fact.first_row, end):
-            record = decoder.decode(keys[row], values[row], producer)
+    rows: Iterable[int] = range(len(keys))
+    if not decoder.keeps_all:
+        rows = sorted(dict(zip(keys, rows, strict=True)).values())
+    producers = _producers(columns)
+    placed: list[tuple[Any, int]] = []
+    for row in rows:
+        key = keys[row]
+        if key is not None:
+            offset = offsets[row]
+            record = decoder.decode(key, values[row], offset, producers.get(row, _NOBODY))
             if record is not None:
-                placed.append((record, offsets[row]))
+                placed.append((record, offset))
     if columns.control_records:
         placed += [(marker, each.offset) for each in columns.control_records if (marker := _marker(each)) is not None]
         placed.sort(key=lambda each: each[1])
@@ -43,18 +47,37 @@ def decode_job(file: DiskFile, position: int, size: int, codec: CoordinatorRecor
     return placed, from_offset + 1 if next_offset is None else next_offset
 
 
-class _Decoder:
+def _producers(columns: Columns) -> dict[int, Producer]:
+    """Of the rows that are part of a transaction."""
+    if not any(attributes & TRANSACTIONAL_MASK for attributes in columns.batch_attributes()):
+        return {}
+    facts = columns.batches()
+    ends = [fact.first_row for fact in facts[1:]] + [len(columns)]
+    return {
+        row: (fact.producer_id, fact.producer_epoch)
+        for fact, end in zip(facts, ends, strict=True)
+        if fact.attributes & TRANSACTIONAL_MASK
+        for row in range(fact.first_row, end)
+    }
+
+
+class RecordDecoder:
+    """One for each loading; its jobs come one after the other.
+
+    Where `keeps_all` is false the state of a key is what its last record says, and those before it are left out.
+    """
+
     __slots__ = ("_codec", "_key_plans", "_value_plans")
+
+    keeps_all = True
 
     def __init__(self, codec: CoordinatorRecords) -> None:
         self._codec = codec
         self._key_plans: dict[bytes, Any] = {}
         self._value_plans: dict[bytes, Any] = {}
 
-    def decode(self, key: bytes | None, value: bytes | None, producer: tuple[int, int]) -> LogRecord | None:
-        """None for a record of a type that is not known here: a newer release may have written it."""
-        if key is None:
-            return None
+    def decode(self, key: bytes, value: bytes | None, offset: int, producer: Producer) -> Any:
+        """What the core replays. None for a record of a type that is not known: a newer release may have written it."""
         plan = self._key_plans.get(key[:_PREFIX_BYTES]) or self._key_plan(key)
         if plan is _UNKNOWN:
             return None

@@ -19,10 +19,15 @@ itself are known by their offset and only move the commit gate.
 
 A core whose `replay` raises no longer equals its log, and nothing it says can be trusted: `on_fault` is told, and
 the runtime serves no more.
+
+A decision about thousands of records would hold up everybody else. With a log that can take encoded records it is made
+in steps, one a turn: deciding (if the core hands out its records one by one), encoding, replaying. Events that come
+meanwhile wait: none of them sees a core that has replayed one half, and the order of the log stays that of the events.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
 from odradek.protocol.errors import KafkaError, PolicyViolation
@@ -33,6 +38,7 @@ from odradek.replicated.decision import Decision
 RECORDS_PER_APPEND_MAX = 10_000
 SLICE_MS = 5  # of loading, in one turn of the loop
 RECORDS_PER_LOOK = 128  # between two looks at the clock
+RECORDS_PER_STEP = 256  # of a long decision, in one turn: a few milliseconds
 
 UNLOADED, LOADING, ACTIVE = "unloaded", "loading", "active"
 
@@ -45,6 +51,15 @@ class ReplicatedLog(Protocol):
         ...
 
 
+class EncodedLog(ReplicatedLog, Protocol):
+    """A log to which a batch can be prepared record by record."""
+
+    def encode(self, record: Any) -> bytes: ...
+    def append_encoded(self, epoch: int, encoded: Sequence[bytes]) -> int:
+        """As `append`."""
+        ...
+
+
 class Core(Protocol):
     def replay(self, record: Any, offset: int) -> None:
         """The only writer of the core's state. `record` is what the log holds, without its version."""
@@ -54,15 +69,22 @@ class Core(Protocol):
 C = TypeVar("C", bound=Core)
 R = TypeVar("R")
 
+_Steps = Generator[None, None, Decision[Any]]  # of a decision; between two of them the loop may turn
+_Parked = tuple[int, Pending[Any], Any, BaseException | None]
+
 
 class Runtime(Generic[C]):
     __slots__ = (
+        "_encoded_log",
         "_log",
         "_loop",
         "_make_core",
         "_on_fault",
         "_parked",
         "_refusal",
+        "_under_way",
+        "_waiting",
+        "appended_offset",
         "committed_offset",
         "core",
         "epoch",
@@ -78,22 +100,33 @@ class Runtime(Generic[C]):
         *,
         refusal: Callable[[], KafkaError],
         on_fault: Callable[[BaseException], None],
+        encoded_log: EncodedLog | None = None,
     ) -> None:
+        """`encoded_log` is the same log once more, if long decisions are to be made in steps."""
         self._loop = loop
         self._log = log
+        self._encoded_log = encoded_log
         self._make_core = make_core
         self._on_fault = on_fault
         self._refusal = refusal  # what a caller gets while this node does not serve
-        self._parked: deque[tuple[int, Pending[Any], Any, BaseException | None]] = deque()  # by rising offset
+        self._parked: deque[_Parked] = deque()  # by rising offset
+        self._under_way: tuple[_Steps, Pending[Any]] | None = None  # the decision that is made in steps
+        self._waiting: deque[tuple[Callable[[C], Decision[Any]], Pending[Any]]] = deque()  # events behind it
         self.core = make_core()
         self.state = UNLOADED
         self.epoch = -1
         self.replayed_offset = -1
+        self.appended_offset = -1  # behind the replayed one only while a long decision is replayed
         self.committed_offset = -1
 
     @property
     def is_active(self) -> bool:
         return self.state is ACTIVE
+
+    @property
+    def is_busy(self) -> bool:
+        """A long decision is under way: an event that is run now will be decided later."""
+        return self._under_way is not None
 
     # Taking up and giving up the lead
 
@@ -103,12 +136,12 @@ class Runtime(Generic[C]):
         self.core = self._make_core()
         self.state = LOADING
         self.epoch = -1
-        self.replayed_offset = -1
+        self.replayed_offset = self.appended_offset = -1
         self.committed_offset = -1
 
     def replay_committed(self, records: Sequence[Any], last_offset: int) -> None:
         """Records of the log, in order. Those that were replayed when they were appended only open the gate."""
-        if last_offset > self.replayed_offset:
+        if last_offset > self.appended_offset:
             self._replay(records, last_offset)
         self.commit(last_offset)
 
@@ -121,13 +154,13 @@ class Runtime(Generic[C]):
                 if self._loop.ports.clock.mono_ms() - began_ms >= SLICE_MS:
                     await self._loop.sleep(0)
                     began_ms = self._loop.ports.clock.mono_ms()
-        self.replayed_offset = last_offset
+        self.replayed_offset = self.appended_offset = last_offset
         self.commit(last_offset)
 
     def loaded(self, last_offset: int, committed_offset: int) -> None:
         """The owner has replayed the log into the core itself, of which so much is committed."""
         assert self.state is LOADING, f"a runtime that is {self.state} cannot be loaded"
-        self.replayed_offset = last_offset
+        self.replayed_offset = self.appended_offset = last_offset
         self.commit(committed_offset)
 
     def activate(self, epoch: int) -> None:
@@ -138,7 +171,7 @@ class Runtime(Generic[C]):
 
     def release(self) -> bool:
         """Stops serving; True if the core has seen records that may yet be lost, so that it must be loaded anew."""
-        is_dirty = self.replayed_offset > self.committed_offset
+        is_dirty = self.appended_offset > min(self.replayed_offset, self.committed_offset)
         self._fail_parked()
         if self.state is ACTIVE:
             self.state = LOADING
@@ -152,13 +185,75 @@ class Runtime(Generic[C]):
     def run(self, event: Callable[[C], Decision[R]]) -> Pending[R]:
         """Lets the core decide; the response comes when everything that the decision has seen is committed."""
         pending: Pending[R] = self._loop.pending()
+        if self._under_way is None:
+            self._go_on(self._steps(event), pending)
+        else:
+            self._waiting.append((event, pending))
+        return pending
+
+    def _go_on(self, steps: _Steps, pending: Pending[Any]) -> None:
+        """One step; most decisions have no more."""
         try:
-            decision = self._decide(event)
+            next(steps)
+        except StopIteration as end:
+            self._park(pending, end.value.response, None)
         except Exception as error:  # noqa: BLE001 - the answer of this event, not of the runtime
             self._park(pending, None, error)
         else:
-            self._park(pending, decision.response, None)
-        return pending
+            self._under_way = (steps, pending)
+            self._loop.after(0, self._go_on_later)
+
+    def _go_on_later(self) -> None:
+        if self._under_way is None:
+            return  # given up meanwhile
+        under_way, self._under_way = self._under_way, None
+        self._go_on(*under_way)
+        while self._under_way is None and self._waiting:
+            event, pending = self._waiting.popleft()
+            self._go_on(self._steps(event), pending)
+
+    def _steps(self, event: Callable[[C], Decision[Any]]) -> _Steps:
+        if self.state is not ACTIVE:
+            raise self._refusal()
+        decision = event(self.core)
+        records = decision.records
+        if not isinstance(records, Sequence):
+            records = yield from self._taken(records)
+        for batch in _batches(records, decision.is_atomic):
+            yield from self._append_steps(batch)
+        return decision
+
+    def _taken(self, records: Iterable[Any]) -> Generator[None, None, list[Any]]:
+        """Nothing changes the core meanwhile: who makes the records may look at it from one to the next."""
+        taken: list[Any] = []
+        for some in _some(records):
+            taken += [record for record in some if record is not None]
+            if len(some) == RECORDS_PER_STEP and self._encoded_log is not None:
+                yield
+        return taken
+
+    def _append_steps(self, records: Sequence[Any]) -> Generator[None, None, None]:
+        if self._encoded_log is None or len(records) <= RECORDS_PER_STEP:
+            last_offset = self._log.append(self.epoch, records)
+        else:
+            encoded: list[bytes] = []
+            for some in _some(records):
+                encoded += map(self._encoded_log.encode, some)
+                yield
+            last_offset = self._encoded_log.append_encoded(self.epoch, encoded)
+        assert last_offset - len(records) >= self.replayed_offset, "the log went on behind the back of its leader"
+        self.appended_offset = last_offset
+        yield from self._replay_steps(records, last_offset)
+
+    def _replay_steps(self, records: Sequence[Any], last_offset: int) -> Generator[None, None, None]:
+        if self._encoded_log is None or len(records) <= RECORDS_PER_STEP:
+            self._replay([record for record, _ in records], last_offset)
+            return
+        offset = last_offset - len(records)
+        for some in _some(records):
+            offset += len(some)
+            yield
+            self._replay([record for record, _ in some], offset)
 
     def commit(self, offset: int) -> None:
         """Everything up to this offset is committed."""
@@ -169,29 +264,6 @@ class Runtime(Generic[C]):
         while parked and parked[0][0] <= offset:
             _, pending, response, error = parked.popleft()
             _finish(pending, response, error)
-
-    def _decide(self, event: Callable[[C], Decision[R]]) -> Decision[R]:
-        if self.state is not ACTIVE:
-            raise self._refusal()
-        decision = event(self.core)
-        if decision.records:
-            self._append(decision)
-        return decision
-
-    def _append(self, decision: Decision[Any]) -> None:
-        records = decision.records
-        if len(records) <= RECORDS_PER_APPEND_MAX:
-            self._append_batch(records)
-        elif decision.is_atomic:
-            raise PolicyViolation("Unable to perform excessively large batch operation.")
-        else:
-            for start in range(0, len(records), RECORDS_PER_APPEND_MAX):
-                self._append_batch(records[start : start + RECORDS_PER_APPEND_MAX])
-
-    def _append_batch(self, records: Sequence[Any]) -> None:
-        last_offset = self._log.append(self.epoch, records)
-        assert last_offset - len(records) >= self.replayed_offset, "the log went on behind the back of its leader"
-        self._replay([record for record, _ in records], last_offset)
 
     def _replay(self, records: Sequence[Any], last_offset: int) -> None:
         replay = self.core.replay
@@ -204,6 +276,7 @@ class Runtime(Generic[C]):
             self._on_fault(error)
             raise
         self.replayed_offset = last_offset
+        self.appended_offset = max(self.appended_offset, last_offset)
 
     def _park(self, pending: Pending[Any], response: Any, error: BaseException | None) -> None:
         """A refusal waits as well: "that topic exists" may be said of one whose record is lost a moment later."""
@@ -214,8 +287,29 @@ class Runtime(Generic[C]):
 
     def _fail_parked(self) -> None:
         parked, self._parked = self._parked, deque()
+        waiting, self._waiting = self._waiting, deque()
+        under_way, self._under_way = self._under_way, None
         for _, pending, _, _ in parked:
             pending.fail(self._refusal())
+        if under_way is not None:
+            under_way[0].close()
+            under_way[1].fail(self._refusal())
+        for _, pending in waiting:
+            pending.fail(self._refusal())
+
+
+def _batches(records: Sequence[Any], is_atomic: bool) -> Iterator[Sequence[Any]]:
+    if len(records) > RECORDS_PER_APPEND_MAX and is_atomic:
+        raise PolicyViolation("Unable to perform excessively large batch operation.")
+    for start in range(0, len(records), RECORDS_PER_APPEND_MAX):
+        yield records[start : start + RECORDS_PER_APPEND_MAX]
+
+
+def _some(records: Iterable[Any]) -> Iterator[list[Any]]:
+    """In pieces of a step each."""
+    rest = iter(records)
+    while some := list(islice(rest, RECORDS_PER_STEP)):
+        yield some
 
 
 def _finish(pending: Pending[Any], response: Any, error: BaseException | None) -> None:

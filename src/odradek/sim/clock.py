@@ -27,6 +27,9 @@ class SimClock:
         elapsed_us = self._world_us() - self._since_us
         return self._base_us + elapsed_us * (MILLION + self._drift_ppm) // MILLION
 
+    def cpu_us(self) -> int:
+        return self.mono_us()
+
     def wall_ms(self) -> int:
         return self.mono_ms() + self._wall_offset_ms
 

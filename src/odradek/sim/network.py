@@ -60,6 +60,9 @@ class SimSocket(Source):
     def send_file(self, file: DiskFile, position: int, size: int) -> int:
         return self._send_bytes(file.pread(size, position))
 
+    def widen(self) -> None:
+        """A pipe has one width for everybody."""
+
     def finish_connect(self) -> None:
         if self._error:
             error, self._error = self._error, 0

@@ -38,17 +38,19 @@ class Source:
 
 
 class SimPoller(Source):
-    __slots__ = ("_interests", "_is_woken")
+    __slots__ = ("_interests", "_is_woken", "_once")
 
     def __init__(self, network: "SimNetwork") -> None:
         super().__init__(network)
         self._interests: dict[Source, int] = {}
+        self._once: set[int] = set()  # descriptors that are reported the next time only
         self._is_woken = False
 
-    def watch(self, source: Pollable, interest: int) -> None:
+    def watch(self, source: Pollable, interest: int, *, once: bool = False) -> None:
         watched = self.network.source(source.fileno())
         if watched is None:
             raise OSError(EBADF, "this source is closed")
+        (self._once.add if once else self._once.discard)(watched.number)
         if interest:
             self._interests[watched] = interest
             watched.changed()
@@ -68,7 +70,11 @@ class SimPoller(Source):
         for place in range(len(ready) - 1, 0, -1):  # the order among connections is nobody's promise
             other = self.network.stream.below(place + 1)
             ready[place], ready[other] = ready[other], ready[place]
-        return ready[:events_max] if events_max else ready
+        told = ready[:events_max] if events_max else ready
+        for number, _ in told:
+            if number in self._once and (source := self.network.source(number)) is not None:
+                self.forget_source(source)
+        return told
 
     def wake(self) -> None:
         self._is_woken = True

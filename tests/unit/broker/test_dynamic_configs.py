@@ -125,6 +125,11 @@ EFFECTS = {
     "ssl.truststore.certificates": ("TRUST", lambda broker: tls(broker).trusted_certificates, "TRUST"),
     "ssl.cipher.suites": ("TLS_X", lambda broker: tls(broker).cipher_suites, ("TLS_X",)),
     "ssl.enabled.protocols": ("TLSv1.3", lambda broker: tls(broker).protocols, ("TLSv1.3",)),
+    "group.consumer.assignment.interval.ms": (
+        "70",
+        lambda broker: broker.server.shared.services.groups._consumer_config.assignment_interval_ms({}),
+        70,
+    ),
     "num.io.threads": ("3", lambda broker: broker.node.executor.workers, 3),
     "num.network.threads": ("5", lambda broker: len(parts(broker).socket_server.listeners["PLAINTEXT"].processors), 5),
     "max.connections": ("17", lambda broker: quotas(broker).max_connections, 17),

@@ -66,11 +66,17 @@ class MemoryQuorum:
         self._tell()
 
     def append(self, epoch: int, records: Sequence[Any]) -> int:
+        return self.append_encoded(epoch, [self.encode(record) for record in records])
+
+    def encode(self, record: Any) -> bytes:
+        return METADATA.encode(*record)
+
+    def append_encoded(self, epoch: int, encoded: Sequence[bytes]) -> int:
         if self.append_error is not None:
             raise self.append_error
         if epoch != self.epoch or self.leader_id != self._node_id:
             raise NotController()
-        self._add([METADATA.encode(record, version) for record, version in records], len(records))
+        self._add(list(encoded), len(encoded))
         if self.is_committing:
             self._loop.soon(lambda _: self.is_committing and self.commit())
         return self.log_end_offset - 1

@@ -8,11 +8,13 @@ from odradek.coordinator.group.commits import Commit, CommitFrom
 from odradek.coordinator.group.coordinator import TOPIC, GroupCoordinator
 from odradek.coordinator.group.member import Joiner
 from odradek.coordinator.shards import java_hash, partition_of
+from odradek.log.read import LOG_END
 from odradek.metadata.delta import MetadataDelta
 from odradek.protocol import errors
 from odradek.protocol.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from odradek.protocol.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from odradek.protocol.messages.metadata_topics import PartitionChangeRecord
+from odradek.records.batch import batches
 from odradek.records.record import Record
 from odradek.records.writer import record_batch
 from odradek.replica.fetch_entry import FetchEntry
@@ -68,6 +70,13 @@ class Gate(SimPlane):
         self.lead(NODE)
         self.settle()
 
+    def batches(self):
+        """What the log holds."""
+        fetched = self.partition(TOPIC).log.read(0, 1 << 20, isolation=LOG_END)
+        data = fetched.records.disk_file.pread(fetched.records.size, fetched.records.position)
+        fetched.records.release()
+        return list(batches(data))
+
     def commit(self, offset, partition=0):
         pending = self.on_reactor(lambda: self.groups.commit_offsets(CommitFrom("g"), [Commit("t", partition, offset)]))
         pending.is_observed = True
@@ -102,6 +111,26 @@ def test_an_answer_waits_for_the_high_watermark():
     assert committed.value() == [0]
     assert offset_in(fetched) == 5
     assert offset_in(gate.fetch()) == 5, "at once: nothing is under way"
+
+
+@pytest.mark.parametrize("codec", range(5))
+@pytest.mark.parametrize("producer_id", [-1, 7])
+def test_what_is_written_in_any_compression_is_found_again(codec, producer_id):
+    gate = Gate(offsets_topic_compression_codec=codec)
+    if producer_id < 0:
+        gate.commit(5)
+    else:
+        commits = [Commit("t", 0, 5)]
+        gate.on_reactor(lambda: gate.groups.txn_offset_commit(CommitFrom("g"), commits, producer_id, 3))
+        gate.on_reactor(lambda: gate.groups.on_marker(0, EndMarker(producer_id, 3, True)))
+    gate.open()
+    (batch, *_) = gate.batches()
+    assert (batch.compression, batch.producer_id, batch.is_transactional) == (codec, producer_id, producer_id >= 0)
+    gate.lead(OTHER)
+    gate.lead(NODE)
+    gate.settle()
+    gate.open()
+    assert offset_in(gate.fetch()) == 5
 
 
 def test_a_refusal_waits_too():

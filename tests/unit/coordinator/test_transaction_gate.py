@@ -4,10 +4,12 @@ import random
 
 import pytest
 
+from odradek.coordinator.metrics import register_transactions
 from odradek.coordinator.transaction.coordinator import TOPIC, TransactionCoordinator
 from odradek.coordinator.transaction.transaction import ProducerIdAndEpoch
 from odradek.metadata.cache import MetadataCache
 from odradek.metadata.delta import MetadataDelta
+from odradek.metrics.registry import Registry
 from odradek.protocol import errors
 from odradek.protocol.messages.k24_add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
@@ -407,6 +409,26 @@ def test_questions_of_one_moment_are_one_request():
     assert asked[0].error is None
     assert isinstance(asked[1].error, errors.ProducerFenced)
     assert asked[2].is_done
+
+
+def test_how_long_questions_took_and_how_many_were_refused_is_counted():
+    gate = Gate()
+    registry = Registry()
+    register_transactions(registry, gate.transactions)
+    times = registry.find("kafka.server", "AddPartitionsToTxnManager", "VerificationTimeMs")
+    failures = registry.find("kafka.server", "AddPartitionsToTxnManager", "VerificationFailureRate")
+    ask(gate, ("a", 0, 0, True), ("a", 0, 1, True), ("b", 0, 2, False))
+    ((_, request, answered),) = gate.network.take()
+    gate.world.run_for(40)
+    gate.on_reactor(lambda: answered.resolve(add_answer(request, {1: errors.ProducerFenced.code})))
+    gate.world.run_for(1)
+    assert (times.count, failures.count) == (1, 1)
+    assert 40 <= times.maximum <= 45
+    ask(gate, ("a", 0, 0, True), ("b", 0, 2, False))
+    ((_, _, unreachable),) = gate.network.take()
+    gate.on_reactor(lambda: unreachable.fail(errors.RequestTimedOut()))
+    gate.world.run_for(1)
+    assert (times.count, failures.count) == (2, 3)
 
 
 def test_questions_of_two_epochs_are_asked_one_after_the_other():

@@ -73,6 +73,13 @@ def test_a_software_name_is_a_plain_word(name):
     assert peer.client_software_name == ""
 
 
+def test_of_a_long_name_only_the_beginning_is_kept():
+    peer = Peer()
+    long = {"client_software_name": "n" * 30_000, "client_software_version": "v" * 30_000}
+    assert Handlers().ask(ApiVersionsRequest(**long), 3, peer).error_code == 0
+    assert (peer.client_software_name, peer.client_software_version) == ("n" * 128, "v" * 128)
+
+
 def test_the_connection_learns_the_clients_software():
     peer = Peer()
     Handlers().ask(ApiVersionsRequest(**CLIENT), 3, peer)

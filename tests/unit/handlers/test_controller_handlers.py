@@ -28,7 +28,7 @@ from odradek.security.principal import ANONYMOUS, Principal
 sys.path.insert(0, str(Path(__file__).parent.parent / "controller"))
 from controllers import Harness
 
-RAFT = (1, 52, 53, 54, 55, 59)  # the quorum's own: tested with it
+RAFT = (1, 52, 53, 54, 55, 59, 82)  # the quorum's own: tested with it
 
 
 class Rights:

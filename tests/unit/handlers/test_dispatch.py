@@ -348,13 +348,29 @@ def test_an_answer_that_comes_too_late_lets_its_files_go(on_heartbeat, monkeypat
 
     handlers = on_heartbeat(handler)
     records = Range()
-    monkeypatch.setattr("odradek.handlers.dispatch._encode", lambda plan, response: [b"head", records])
-    monkeypatch.setattr("odradek.handlers.dispatch.records_size", lambda part: getattr(part, "size", 4))
+    monkeypatch.setattr("odradek.handlers.dispatch._encode_response", lambda *_: [b"head", records])
     parked = beat(handlers)
     parked.cancel()
     waits[0].resolve(HeartbeatResponse())
     handlers.node.attend()
     assert handlers.world.run_until(lambda: records.is_released, 1000)
+
+
+def test_whoever_waits_for_an_answer_is_called_once(on_heartbeat):
+    waits, told = [], []
+
+    def handler(call, request):
+        waits.append(call.services.loop.pending())
+        return waits[0]
+
+    handlers = on_heartbeat(handler)
+    parked = beat(handlers)
+    parked.when_done(told.append)
+    waits[0].resolve(HeartbeatResponse(error_code=5))
+    assert not told, "not within the call that delivers"
+    handlers.node.attend()
+    assert handlers.world.run_until(lambda: told, 1000)
+    assert told == [parked] and decoded(parked.value(), HEARTBEAT, 4).error_code == 5
 
 
 def test_a_fault_is_played_to_its_end_when_the_caller_is_gone():

@@ -342,11 +342,24 @@ def test_a_lost_leadership_ends_the_wait(plane):
 def test_what_is_counted(plane):
     plane.produce("a", "b")
     plane.produce("a", topic="nope")
+    list(plane.metrics)  # whoever reads them goes through them all
     find = plane.metrics.find
     assert find("kafka.server", "BrokerTopicMetrics", "MessagesInPerSec").count == 2
     assert find("kafka.server", "BrokerTopicMetrics", "MessagesInPerSec", {"topic": "t"}).count == 2
     assert find("kafka.server", "BrokerTopicMetrics", "BytesInPerSec").count == plane.log().size
     assert find("kafka.server", "BrokerTopicMetrics", "FailedProduceRequestsPerSec").count == 1
+
+
+def test_a_topic_that_goes_leaves_its_counts_to_all_topics(plane):
+    plane.produce("a", "b")
+    list(plane.metrics)
+    plane.produce("c")
+    plane.replicas.drop(plane.partition().topic)
+    list(plane.metrics)
+    find = plane.metrics.find
+    assert find("kafka.server", "BrokerTopicMetrics", "MessagesInPerSec").count == 3
+    assert find("kafka.server", "BrokerTopicMetrics", "TotalProduceRequestsPerSec").count == 2
+    assert find("kafka.server", "BrokerTopicMetrics", "MessagesInPerSec", {"topic": "t"}) is None
 
 
 def test_an_error_for_all_has_every_partition():

@@ -161,7 +161,7 @@ def test_what_was_being_deleted_is_removed(broker):
     assert not manager.current
     broker.sleep(100)
     assert not [name for name in broker.names("data/a") if name.endswith("-delete")]
-    assert manager.dirs.by_path["data/a"].condemned == []
+    assert not manager.dirs.by_path["data/a"].condemned
 
 
 def test_strays_are_recognised_and_kept(broker):

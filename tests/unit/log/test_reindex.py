@@ -2,7 +2,7 @@
 
 import pytest
 
-from log_kit import read_bytes, run
+from log_kit import NOW, read_bytes, run
 from manager_kit import SimBroker
 from odradek.log import names
 from odradek.log.offset_index import OffsetIndex
@@ -94,7 +94,7 @@ def test_a_segment_that_leaves_the_log_meanwhile_fails_nothing(broker):
 def test_a_segment_whose_files_are_gone_when_the_job_begins_is_left_alone(broker):
     log = broker.restart().get("topic", 0)
     segment = log.segments.first
-    planned = plan(log, segment)
+    planned = plan(log, segment, NOW)
     segment.release()
     broker.disk.rename(segment.path(names.LOG), segment.path(names.LOG) + names.DELETED)
     assert run(reindex_job(broker.disk, planned)) is None

@@ -6,6 +6,7 @@ import tracemalloc
 import pytest
 
 from network_kit import broker_config, correlation_id_of, echo, request
+from odradek.network.acceptor import NEWCOMERS_MAX
 
 MB = 1024 * 1024
 
@@ -125,6 +126,30 @@ def test_a_client_that_is_parked_and_reads_slowly_costs_no_turns(sim_rig):
     assert sim_rig.loop.turns < turns + 10
     pendings[0].resolve([struct.pack(">ii", 4, 2)])
     sim_rig.until(lambda: client.correlation_ids() == [1, 2])
+
+
+class Newcomer:
+    def __init__(self, number):
+        self.number = number
+
+    def fileno(self):
+        return self.number
+
+
+def test_those_that_nobody_has_time_for_stay_in_the_backlog(real_rig):
+    loop = real_rig.start().loop
+    is_rush = [True]
+
+    def come(newcomer):
+        loop.register_new(newcomer, lambda _: loop.again(newcomer) if is_rush else None)
+
+    for number in range(NEWCOMERS_MAX + 2):
+        come(Newcomer(1_000_000 + number))
+    real_rig.connect()
+    real_rig.pass_ms(20)
+    assert not real_rig.server.connections()
+    is_rush.clear()
+    real_rig.until(real_rig.server.connections)
 
 
 def test_a_trickle_costs_no_buffer(rig):

@@ -118,6 +118,20 @@ def test_bytes_and_connections_of_a_processor(rig):
     assert read("incoming-byte-total") == 104
 
 
+def test_a_name_for_every_connection_does_not_make_a_metric_for_every_one(rig, monkeypatch):
+    monkeypatch.setattr("odradek.network.socket_server_metrics.SOFTWARE_KINDS_MAX", 3)
+    rig.start(overrides={"num.network.threads": "1"})
+    clients = [rig.connect() for _ in range(8)]
+    rig.until(lambda: len(rig.server.connections()) == len(clients))
+    for number, connection in enumerate(rig.server.connections()):
+        connection.client_software_name = f"mine-{number}"
+    told = re.findall(
+        r'metrics_connections\{clientSoftwareName="([^"]*)"[^\n]* (\d)\n', prometheus_text(rig.registry).decode()
+    )
+    assert len([name for name, _ in told if name.startswith("mine")]) == 3
+    assert sum(int(count) for _, count in told) == 8
+
+
 def test_connections_are_told_by_the_software_of_the_client(rig):
     rig.start(overrides={"num.network.threads": "1"})
     clients = [rig.connect() for _ in range(3)]

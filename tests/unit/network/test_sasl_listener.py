@@ -123,6 +123,31 @@ def test_bare_tokens(rig):
     assert str(rig.connection().principal) == "User:bob"
 
 
+def test_who_talks_but_never_authenticates_is_closed(sim_rig):
+    """An ApiVersions request of a version that nobody has may be asked again, but not for ever."""
+
+    def unsupported(connection, frame):
+        return [struct.pack(">iih", 6, correlation_id_of(frame), 35)]
+
+    client = start(sim_rig, unsupported, {"connections.max.idle.ms": "10000"}).connect()
+    wrong = struct.pack(">ihhih", 10, 18, 99, 7, -1)
+    for _ in range(15):
+        if not client.is_closed:
+            client.send(wrong)
+        sim_rig.pass_ms(1000)
+    assert len(client.frames()) > 5
+    assert client.is_closed
+
+
+def test_who_has_authenticated_has_its_whole_idle_time(sim_rig):
+    client = start(sim_rig, overrides={"connections.max.idle.ms": "10000"}).connect()
+    sim_rig.pass_ms(8000)
+    sim_rig.ask(client, handshake() + token(), count=2)
+    sim_rig.pass_ms(8000)
+    assert sim_rig.ask(client, request(3))
+    assert not client.is_closed
+
+
 def reauthenticating(rig):
     return start(rig, overrides={"connections.max.reauth.ms": "60000"})
 

@@ -216,12 +216,23 @@ def test_a_tls_greeting_on_a_plain_port_closes_the_connection(rig):
 
 def test_memory_follows_the_bytes_that_came_not_the_length_that_was_announced(rig):
     client = rig.start().connect()
-    client.send(struct.pack(">i", 100_000_000) + b"x" * 5000)
+    client.send(struct.pack(">i", 100_000_000) + bytes(5000))  # API 0: produce requests may be that long
     rig.until(lambda: rig.connection().bytes_in == 5004)
     assert rig.connection().held_bytes < 64 * 1024
     client.close()
     rig.until(lambda: not rig.server.connections())
     assert rig.server.memory.used_bytes == 0
+
+
+METADATA = 3
+
+
+def test_a_frame_too_long_for_its_api_is_refused_by_its_first_bytes(rig):
+    client = rig.start().connect()
+    client.send(struct.pack(">ihh", 9_000_000, METADATA, 12) + bytes(5000))
+    rig.until(lambda: client.is_closed)
+    assert rig.server.memory.used_bytes == 0
+    assert not rig.server.connections()
 
 
 def test_a_throttled_connection_is_answered_but_not_served_for_a_while(rig):

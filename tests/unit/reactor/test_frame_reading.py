@@ -1,5 +1,7 @@
 """The memory of unfinished frames, and what waits to be sent."""
 
+from itertools import pairwise
+
 import pytest
 
 from odradek.reactor.file_range import File
@@ -33,6 +35,26 @@ def test_a_frame_grows_with_its_bytes():
         rest = fill(frame, rest)
         assert frame.capacity_bytes <= max(16 * 1024, 8 * frame.filled_bytes)
     assert bytes(frame.whole()[: 5 + len(data)]) == b"12345" + data
+
+
+def test_a_large_frame_is_never_copied_whole():
+    memory = FrameMemory()
+    frame = partial(memory, 20 * MB, bytes(4096))
+    capacities = set()
+    while frame.filled_bytes < frame.total_bytes:
+        at = frame.filled_bytes
+        room = frame.room()
+        room[:] = at.to_bytes(4, "big") * (len(room) // 4) + b"rest"[: len(room) % 4]
+        frame.filled_bytes += len(room)
+        room.release()
+        capacities.add(frame.capacity_bytes)
+    steps = sorted(capacity for capacity in capacities if capacity > SPARE_BYTES_MAX)
+    assert all(after - before <= MB for before, after in pairwise(steps))
+    assert frame.capacity_bytes == 20 * MB
+    assert bytes(frame.whole()[4096:4100]) == (4096).to_bytes(4, "big")
+    assert bytes(frame.whole()[-4:]) == (19 * MB).to_bytes(4, "big")
+    frame.release()
+    assert memory.used_bytes == 0
 
 
 def test_there_is_no_room_beyond_the_frame():

@@ -1,8 +1,10 @@
 """The loop's rules, in simulated time: there a stall is a number and not a sleep."""
 
+from itertools import pairwise
+
 import pytest
 
-from odradek.reactor.loop import Loop
+from odradek.reactor.loop import FULL_POLL_MS, FULL_POLL_MS_MAX, HEAVY_CALLS, Loop
 from odradek.reactor.ports import READABLE
 from odradek.sim.world import World
 
@@ -28,7 +30,7 @@ class ScriptedPoller:
     def fileno(self):
         return 99
 
-    def watch(self, source, interest):
+    def watch(self, source, interest, *, once=False):
         pass
 
     def unwatch(self, source):
@@ -50,12 +52,16 @@ class ScriptedPoller:
 
 class ScriptedClock:
     now = 1000
+    works = True
 
     def mono_ms(self):
         return self.now
 
     def mono_us(self):
         return self.now * 1000
+
+    def cpu_us(self):
+        return self.now * 1000 if self.works else 0
 
     def wall_ms(self):
         return self.now
@@ -195,15 +201,111 @@ def test_who_is_quick_does_not_wait_for_all_that_are_slow(loop, ports):
     for number in crowd:
         loop.register(Source(number), READABLE, handler(number, 1))
     loop.register(Source(3), READABLE, handler(3, 0))
-    ports.poller_made.ready = [(number, READABLE) for number in crowd]
-    for _ in range(160):  # each has shown what it is
-        loop.turn()
-    for _ in range(50):
+    for _ in range(HEAVY_CALLS):  # each has shown what it is: once may have been chance
+        ports.poller_made.ready = [(number, READABLE) for number in crowd]
+        for _ in range(300):
+            loop.turn()
+    slow = []
+    for _ in range(300):
         served.clear()
         ports.poller_made.ready = [(number, READABLE) for number in (*crowd, 3)]
         loop.turn()
         assert served[0] == 3
-        assert len(served) == 3, "who is slow is served as well"
+        slow += served[1:]
+    assert sorted(slow) == list(crowd), "who is slow is served as well, one after the other"
+
+
+def test_one_long_call_makes_nobody_slow(loop, ports):
+    """It may have been the machine: who is held up once must not wait behind all that are always slow."""
+    served = []
+    delays = [1] * (HEAVY_CALLS - 1)
+
+    def handler(number):
+        def handle(_):
+            served.append(number)
+            ports.clock.now += delays.pop() if number == 3 and delays else 0
+
+        return handle
+
+    for number in (3, 4):
+        loop.register(Source(number), READABLE, handler(number))
+    for _ in range(HEAVY_CALLS + 2):
+        ports.poller_made.ready = [(3, READABLE), (4, READABLE)]
+        loop.turn()
+    assert served == [3, 4] * (HEAVY_CALLS + 2)
+
+
+def test_in_a_crowd_who_had_to_wait_for_the_machine_is_not_slow(loop, ports):
+    served = []
+
+    def handler(number):
+        def handle(_):
+            served.append(number)
+            ports.clock.now += 1
+
+        return handle
+
+    ports.clock.works = False  # all that passes is time of others
+    numbers = list(range(10, 40))
+    for number in numbers:
+        loop.register(Source(number), READABLE, handler(number))
+    for _ in range(HEAVY_CALLS + 1):
+        served.clear()
+        ports.poller_made.ready = [(number, READABLE) for number in numbers]
+        while len(served) < len(numbers):
+            loop.turn(0)
+        assert served == numbers, "first come, first served"
+
+
+def test_who_is_new_waits_for_who_is_known(loop, ports):
+    served = []
+
+    def handler(number):
+        def handle(_):
+            served.append(number)
+            ports.clock.now += 1
+
+        return handle
+
+    for number in range(10, 40):
+        loop.register_new(Source(number), handler(number))
+    assert loop.newcomers == 30
+    loop.register(Source(3), READABLE, handler(3))
+    loop.turn(0)
+    assert len(served) == 1, "nothing else was there"
+    for _ in range(3):
+        ports.poller_made.ready = [(3, READABLE), (39, READABLE)]
+        loop.turn(0)
+    assert served[1::2] == [3, 3, 3]
+    assert served[0::2] == [10, 11, 12, 13], "one of them a turn, in order"
+    loop.known(Source(39), READABLE, handler(39))
+    loop.unregister(Source(39))
+    while loop.newcomers:
+        loop.turn(0)
+    assert 39 not in served
+
+
+def test_who_has_little_left_does_not_queue_with_those_that_have_much(loop, ports):
+    served = []
+
+    def handler(number, is_little):
+        def handle(_):
+            served.append(number)
+            ports.clock.now += 1
+            if served.count(number) < 3:
+                loop.again(Source(number), is_little=is_little)
+
+        return handle
+
+    for number in (10, 11, 12):
+        loop.register(Source(number), READABLE, handler(number, is_little=False))
+    loop.register(Source(3), READABLE, handler(3, is_little=True))
+    ports.poller_made.ready = [(number, READABLE) for number in (10, 11, 12, 3)]
+    while len(served) < 12:
+        loop.turn(0)
+    behind = served[served.index(3) :]
+    assert behind.count(3) == 3
+    assert len(behind) - behind[::-1].index(3) <= 5, "one of the others a turn at most, between two of its calls"
 
 
 def test_input_left_over_is_served_behind_the_others(loop, ports):
@@ -241,6 +343,30 @@ def test_a_crowd_is_noticed(loop, ports):
     while ports.poller_made.ready or loop.wait_ms() == 0:
         loop.turn(0)
     assert crowds == [True] * 13 + [False] * 17
+
+
+def test_thousands_are_heard_of_now_and_then_and_not_in_every_turn(loop, ports):
+    """However long the loop has slept before they came."""
+    numbers, polls = range(10, 2010), []
+
+    def poll(timeout_ms, events_max=0):
+        polls.append((ports.clock.now, events_max))
+        ports.clock.now += 60_000 if len(polls) == 1 else 0
+        return [(number, READABLE) for number in numbers][: events_max or None]
+
+    def handler(_):
+        ports.clock.now += 1
+
+    ports.poller_made.poll = poll
+    for number in numbers:
+        loop.register(Source(number), READABLE, handler)
+    while ports.clock.now < 62_000:
+        loop.turn()
+    full = [at for at, events_max in polls[1:] if events_max == 0]
+    gaps = [later - earlier for earlier, later in pairwise(full)]
+    assert min(gaps) >= FULL_POLL_MS
+    assert max(gaps) <= FULL_POLL_MS_MAX
+    assert len(full) < len(polls) / 4
 
 
 def test_urgent_sources_come_before_all_that_waits(loop, ports):

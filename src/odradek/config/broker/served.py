@@ -49,6 +49,10 @@ _SERVED = """
     group.min.session.timeout.ms group.max.session.timeout.ms group.initial.rebalance.delay.ms group.max.size
     group.coordinator.rebalance.protocols group.consumer.migration.policy group.consumer.max.size
     group.consumer.assignors group.consumer.regex.refresh.interval.ms
+    group.consumer.session.timeout.ms group.consumer.min.session.timeout.ms group.consumer.max.session.timeout.ms
+    group.consumer.heartbeat.interval.ms group.consumer.min.heartbeat.interval.ms
+    group.consumer.max.heartbeat.interval.ms group.consumer.assignment.interval.ms
+    group.consumer.min.assignment.interval.ms group.consumer.max.assignment.interval.ms
     offset.metadata.max.bytes offsets.retention.minutes offsets.retention.check.interval.ms
     offsets.topic.compression.codec offsets.topic.num.partitions offsets.topic.replication.factor
     offsets.topic.segment.bytes

@@ -138,6 +138,7 @@ def _written(
             sender.group_id, commit.topic, commit.partition, value, producer_id, producer_epoch
         )
         records.append(record)
+    core.counts.offset_commits += len(records)
     return Decided(records, codes, is_atomic=producer_id >= 0)
 
 

@@ -14,6 +14,8 @@ from odradek.coordinator.group.config import GroupConfig
 from odradek.coordinator.group.consumer.config import ConsumerConfig
 from odradek.coordinator.group.consumer.topics import GroupTopics
 from odradek.coordinator.group.core import GroupCore
+from odradek.coordinator.group.counts import GroupCounts
+from odradek.coordinator.group.loading import OffsetsDecoder
 from odradek.coordinator.group.member import Joiner
 from odradek.coordinator.shard import LOADING, Tell, quiet
 from odradek.coordinator.shards import Shards
@@ -67,15 +69,16 @@ def member_id(stream: Stream) -> str:
 
 
 class GroupCoordinator:
-    __slots__ = ("serves_consumer_protocol", "shards", "topics")
+    __slots__ = ("_consumer_config", "counts", "serves_consumer_protocol", "shards", "topics")
 
     def __init__(self, replicas: ReplicaManager, config: Config, release: Release, *, tell: Tell = quiet) -> None:
         groups = GroupConfig.from_config(config)
         stream = replicas.loop.ports.rng.stream("group coordinator")
         new_uuid = uuid_maker(stream)
-        consumer_config = ConsumerConfig(config)
+        consumer_config = self._consumer_config = ConsumerConfig(config)
         self.serves_consumer_protocol = consumer_config.is_served
         self.topics = GroupTopics()
+        self.counts = GroupCounts()
         self.shards: Shards[GroupCore] = Shards(
             replicas,
             TOPIC,
@@ -87,10 +90,16 @@ class GroupCoordinator:
                 consumer_config=consumer_config,
                 topics=self.topics,
                 new_member_id=lambda: member_id(stream),
+                counts=self.counts,
             ),
             compression=groups.compression,
+            decoder=OffsetsDecoder,
             tell=tell,
         )
+
+    def update_config(self, config: Config) -> None:
+        """Of what may change while the broker runs: it counts from the next heartbeat of a group on."""
+        self._consumer_config.update(config)
 
     # Metadata
 

@@ -20,9 +20,11 @@ from odradek.coordinator.group.consumer.config import ConsumerConfig
 from odradek.coordinator.group.consumer.groups import RECORDS as CONSUMER_RECORDS
 from odradek.coordinator.group.consumer.groups import ConsumerGroups
 from odradek.coordinator.group.consumer.topics import GroupTopics
+from odradek.coordinator.group.counts import GroupCounts
 from odradek.coordinator.group.deadlines import JOIN, RETENTION_CHECK, SESSION, Deadlines, What
+from odradek.coordinator.group.loading import LoadedOffset
 from odradek.coordinator.group.member import Joiner, Member
-from odradek.coordinator.group.offsets import Committed, OffsetStore
+from odradek.coordinator.group.offsets import OffsetStore, Stored, stored
 from odradek.coordinator.group.records import GroupRecords
 from odradek.coordinator.now import Now
 from odradek.protocol import errors
@@ -52,6 +54,7 @@ class GroupCore(ShardCore):
         "_ready",
         "config",
         "consumers",
+        "counts",
         "deadlines",
         "groups",
         "is_3_3",
@@ -70,12 +73,14 @@ class GroupCore(ShardCore):
         consumer_config: ConsumerConfig | None = None,
         topics: GroupTopics | None = None,
         new_member_id: Callable[[], str] | None = None,
+        counts: GroupCounts | None = None,
     ) -> None:
         """`new_uuid` is where ids of classic members come from, `new_member_id` those of the others."""
         self.config = config
         self.is_3_3 = release.name == "3.3"
         self.new_uuid = new_uuid
         self.records = GroupRecords(release)
+        self.counts = counts or GroupCounts()
         self.groups: dict[str, ClassicGroup] = {}
         self.offsets = OffsetStore()
         self.deadlines: Deadlines[What] = Deadlines()
@@ -90,10 +95,16 @@ class GroupCore(ShardCore):
 
     # The log
 
-    def replay(self, record: LogRecord | EndMarker, offset: int) -> None:
-        if isinstance(record, EndMarker):
+    def replay(self, record: LogRecord | EndMarker | LoadedOffset, offset: int) -> None:
+        if type(record) is LoadedOffset:  # nearly all of a log
+            self._replay_committed(*record)
+        elif isinstance(record, EndMarker):
             self.offsets.replay_end(record.producer_id, record.is_commit)
-            return
+        else:
+            assert isinstance(record, LogRecord)
+            self._replay_record(record, offset)
+
+    def _replay_record(self, record: LogRecord, offset: int) -> None:
         key, value, producer_id, _ = record
         if type(key) is OffsetCommitKey:  # nearly all of them
             self._replay_offset((key.group, key.topic, key.partition), value, producer_id, offset)
@@ -115,14 +126,16 @@ class GroupCore(ShardCore):
         if value is None:
             self.offsets.replay_tombstone(place)
             return
-        if place[0] not in self.groups and place[0] not in self.consumers.groups:
+        self._replay_committed(*place, stored(value, offset), producer_id)
+
+    def _replay_committed(self, group_id: str, topic: str, partition: int, committed: Stored, producer_id: int) -> None:
+        if group_id not in self.groups and group_id not in self.consumers.groups:
             # of a consumer that only keeps its offsets here
-            self.groups[place[0]] = ClassicGroup(place[0])
-        committed = Committed.of(value, offset)
+            self.groups[group_id] = ClassicGroup(group_id)
         if producer_id >= 0:
-            self.offsets.replay_pending(producer_id, place, committed)
+            self.offsets.replay_pending(producer_id, (group_id, topic, partition), committed)
         else:
-            self.offsets.replay(place, committed)
+            self.offsets.replay(group_id, topic, partition, committed)
 
     def _replay_group(self, group_id: str, value: GroupMetadataValue | None) -> None:
         if value is None:
@@ -173,11 +186,11 @@ class GroupCore(ShardCore):
         return syncing.sync(self, now, request, ticket)
 
     def heartbeat(self, now: Now, request: "HeartbeatRequest") -> "Decided[HeartbeatResponse]":
-        from odradek.coordinator.group import syncing
+        from odradek.coordinator.group.syncing import heartbeat  # cheaper than from the package: it comes most often
 
         if request.group_id in self.consumers.groups:
             return self.consumers.classic_heartbeat(now, request)
-        return syncing.heartbeat(self, now, request)
+        return heartbeat(self, now, request)
 
     def leave(self, now: Now, group_id: str, members: "list[MemberIdentity]") -> "Decided[LeaveGroupResponse]":
         from odradek.coordinator.group import leaving

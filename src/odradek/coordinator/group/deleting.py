@@ -25,6 +25,7 @@ def delete(core: "GroupCore", group_id: str) -> Decided[int]:
     places = dict.fromkeys((topic, partition) for topic, partition, _ in core.offsets.places(group_id))
     places.update(dict.fromkeys(core.offsets.pending_places(group_id)))
     records = [offset_tombstone(group_id, *place) for place in places]
+    core.counts.offset_deletions += len(records)
     records += core.consumers.tombstones(group_id) or [group_tombstone(group_id)]
     return Decided(records, errors.NONE, is_atomic=False)
 
@@ -44,6 +45,7 @@ def delete_offsets(core: "GroupCore", group_id: str, places: Sequence[tuple[str,
         codes.append(errors.NONE)
         if _has_offset(core, group_id, topic, partition):
             records.append(offset_tombstone(group_id, topic, partition))
+    core.counts.offset_deletions += len(records)
     return Decided(records, codes, is_atomic=False)
 
 
@@ -69,4 +71,5 @@ def topics_deleted(core: "GroupCore", topics: Iterable[str]) -> Decided[None]:
         for group_id in core.offsets.groups_of_topic(topic)
         for partition in core.offsets.of_group(group_id)[topic]
     ]
+    core.counts.offset_deletions += len(records)
     return Decided(records, is_atomic=False)

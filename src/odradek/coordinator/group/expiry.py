@@ -98,6 +98,7 @@ def _expired(core: "GroupCore", group: ClassicGroup, now_ms: int) -> "list[Versi
         and not core.offsets.is_unstable(group.group_id, topic, partition)
     ]
     records = [offset_tombstone(group.group_id, *place) for place in places]
+    core.counts.offset_expirations += len(records)
     kept = sum(len(partitions) for partitions in core.offsets.of_group(group.group_id).values()) - len(places)
     has_pending = bool(core.offsets.pending_places(group.group_id))
     if group.state == EMPTY and not kept and not has_pending and not group.pending_members:

@@ -14,6 +14,10 @@ from odradek.protocol.messages.consumer_offsets import LegacyOffsetCommitValue, 
 
 NO_EXPIRY = -1
 
+# The fields of a Committed. There may be millions of them for years: a plain tuple of plain values is nothing that the
+# garbage collector comes back to.
+Stored = tuple[int, int, str, int, int, bytes, int]
+
 
 class Committed(NamedTuple):
     offset: int
@@ -24,23 +28,23 @@ class Committed(NamedTuple):
     topic_id: bytes
     record_offset: int  # where its record lies: of two commits the later one counts
 
-    @classmethod
-    def of(cls, value: Message, record_offset: int) -> "Committed":
-        if type(value) is OffsetCommitValue:
-            return cls(
-                value.offset,
-                value.leader_epoch,
-                value.metadata,
-                value.commit_timestamp,
-                value.expire_timestamp,
-                value.topic_id,
-                record_offset,
-            )
-        assert isinstance(value, LegacyOffsetCommitValue), f"{value!r} is no commit"
-        return cls(value.offset, -1, value.metadata, value.commit_timestamp, NO_EXPIRY, ZERO_UUID, record_offset)
+
+def stored(value: Message, record_offset: int) -> Stored:
+    if type(value) is OffsetCommitValue:
+        return (
+            value.offset,
+            value.leader_epoch,
+            value.metadata,
+            value.commit_timestamp,
+            value.expire_timestamp,
+            value.topic_id,
+            record_offset,
+        )
+    assert isinstance(value, LegacyOffsetCommitValue), f"{value!r} is no commit"
+    return value.offset, -1, value.metadata, value.commit_timestamp, NO_EXPIRY, ZERO_UUID, record_offset
 
 
-Partitions = dict[int, Committed]
+Partitions = dict[int, Stored]
 Place = tuple[str, str, int]  # group, topic, partition
 
 
@@ -50,7 +54,7 @@ class OffsetStore:
     def __init__(self) -> None:
         self._committed: dict[str, dict[str, Partitions]] = {}
         self._by_topic: dict[str, dict[str, None]] = {}  # the groups that have committed something for a topic
-        self._pending: dict[int, dict[Place, Committed]] = {}  # by producer id
+        self._pending: dict[int, dict[Place, Stored]] = {}  # by producer id
         self._unstable: dict[str, dict[tuple[str, int], set[int]]] = {}  # producer ids, by group and partition
 
     # What there is
@@ -58,7 +62,8 @@ class OffsetStore:
     def get(self, group_id: str, topic: str, partition: int) -> Committed | None:
         topics = self._committed.get(group_id)
         partitions = None if topics is None else topics.get(topic)
-        return None if partitions is None else partitions.get(partition)
+        found = None if partitions is None else partitions.get(partition)
+        return None if found is None else Committed(*found)
 
     def of_group(self, group_id: str) -> dict[str, Partitions]:
         return self._committed.get(group_id, {})
@@ -66,6 +71,10 @@ class OffsetStore:
     def has_any(self, group_id: str) -> bool:
         """Pending ones count."""
         return group_id in self._committed or group_id in self._unstable
+
+    def count(self) -> int:
+        """All that are committed."""
+        return sum(len(partitions) for topics in self._committed.values() for partitions in topics.values())
 
     def is_unstable(self, group_id: str, topic: str, partition: int) -> bool:
         unstable = self._unstable.get(group_id)
@@ -76,16 +85,15 @@ class OffsetStore:
 
     def places(self, group_id: str) -> Iterator[tuple[str, int, Committed]]:
         for topic, partitions in self.of_group(group_id).items():
-            for partition, committed in partitions.items():
-                yield topic, partition, committed
+            for partition, found in partitions.items():
+                yield topic, partition, Committed(*found)
 
     def pending_places(self, group_id: str) -> list[tuple[str, int]]:
         return list(self._unstable.get(group_id, ()))
 
     # The log
 
-    def replay(self, place: Place, committed: Committed) -> None:
-        group_id, topic, partition = place
+    def replay(self, group_id: str, topic: str, partition: int, committed: Stored) -> None:
         topics = self._committed.get(group_id)
         if topics is None:
             topics = self._committed[group_id] = {}
@@ -95,7 +103,7 @@ class OffsetStore:
             self._by_topic.setdefault(topic, {})[group_id] = None
         partitions[partition] = committed
 
-    def replay_pending(self, producer_id: int, place: Place, committed: Committed) -> None:
+    def replay_pending(self, producer_id: int, place: Place, committed: Stored) -> None:
         self._pending.setdefault(producer_id, {})[place] = committed
         group_id, topic, partition = place
         self._unstable.setdefault(group_id, {}).setdefault((topic, partition), set()).add(producer_id)
@@ -115,8 +123,8 @@ class OffsetStore:
             self._drop_pending(producer_id, place)
             if is_commit:
                 current = self.get(*place)
-                if current is None or current.record_offset < committed.record_offset:
-                    self.replay(place, committed)
+                if current is None or current.record_offset < Committed(*committed).record_offset:
+                    self.replay(*place, committed)
 
     def _prune(self, group_id: str, topic: str) -> None:
         topics = self._committed[group_id]

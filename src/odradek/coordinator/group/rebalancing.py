@@ -26,7 +26,7 @@ def prepare(core: "GroupCore", group: ClassicGroup, now: Now) -> list[Answer]:
     if not group.can_rebalance:
         core.may_complete(group)
         return []
-    answers = _cancel_syncs(group) if group.state == COMPLETING_REBALANCE else []
+    answers = _cancel_syncs(core, group, now) if group.state == COMPLETING_REBALANCE else []
     core.deadlines.clear((SYNC, group.group_id, ""))
     group.is_initial = group.state == EMPTY
     if group.is_initial:
@@ -41,7 +41,8 @@ def prepare(core: "GroupCore", group: ClassicGroup, now: Now) -> list[Answer]:
     return answers
 
 
-def _cancel_syncs(group: ClassicGroup) -> list[Answer]:
+def _cancel_syncs(core: "GroupCore", group: ClassicGroup, now: Now) -> list[Answer]:
+    """Their sessions begin again with the answer: one that was over while the member waited was passed over."""
     from odradek.protocol.messages.k14_sync_group import SyncGroupResponse
 
     answers = []
@@ -51,6 +52,7 @@ def _cancel_syncs(group: ClassicGroup) -> list[Answer]:
             response = SyncGroupResponse(error_code=errors.RebalanceInProgress.code)
             answers.append(Answer(member.sync_ticket, response))
             member.sync_ticket = None
+            core.begin_session(group, member, now)
     return answers
 
 

@@ -62,6 +62,7 @@ def _assign(
         if member.sync_ticket is not None:  # forgotten by the replay of the record
             core.begin_session(group, member, now)
             answers.append(Answer(member.sync_ticket, assigned(group, assignments.get(member.member_id, b""))))
+    core.counts.rebalances_completed += 1
     return Decided([core.records.stable(group, assignments)], effects=answers)
 
 

@@ -21,6 +21,7 @@ from odradek.protocol import errors
 from odradek.protocol.frames import TRANSACTIONS
 from odradek.reactor.pending import Pending
 from odradek.replica.manager import ReplicaManager
+from odradek.replicated.record_decoder import RecordDecoder
 
 if TYPE_CHECKING:
     from odradek.coordinator.transaction.markers import Markers
@@ -33,6 +34,14 @@ TRANSACTION_VERSION = "transaction.version"
 
 # An event that may turn out to need a producer id; it answers None if it does and has none.
 NeedyEvent = Callable[[TransactionCore, Now, int | None], Decided[ProducerIdAndEpoch | None]]
+
+
+class TransactionsDecoder(RecordDecoder):
+    """A transaction is what its last record says."""
+
+    __slots__ = ()
+
+    keeps_all = False
 
 
 class ProducerIdSource(Protocol):
@@ -50,6 +59,7 @@ class TransactionCoordinator:
         "_tell",
         "_timeout_ms_max",
         "shards",
+        "when_verified",
     )
 
     def __init__(
@@ -76,13 +86,29 @@ class TransactionCoordinator:
         )
         self._markers: Markers | None = None  # made for the first transaction
         self._membership: Membership | None = None
+        self.when_verified: Callable[[int, int], None] = lambda took_ms, failures: None  # of partitions, in a round
         self.shards: Shards[TransactionCore] = Shards(
-            replicas, TOPIC, TRANSACTIONS, lambda index: TransactionCore(of_cores), perform=self._perform, tell=tell
+            replicas,
+            TOPIC,
+            TRANSACTIONS,
+            lambda index: TransactionCore(of_cores),
+            decoder=TransactionsDecoder,
+            perform=self._perform,
+            tell=tell,
         )
 
     def transaction_version(self) -> int:
         """The finalized level; a cluster that knows no such feature is at 0."""
         return self._metadata.image.features.finalized.get(TRANSACTION_VERSION, 0)
+
+    @property
+    def leaderless_markers(self) -> int:
+        """Transactions whose markers wait for a leader."""
+        return 0 if self._markers is None else self._markers.leaderless
+
+    @property
+    def unwritten_completions(self) -> int:
+        return 0 if self._markers is None else self._markers.unwritten
 
     def applied(self, delta: "MetadataDelta", image: "MetadataImage") -> None:
         self.shards.applied(delta, image)
@@ -107,7 +133,7 @@ class TransactionCoordinator:
         if self._membership is None:
             from odradek.coordinator.transaction.membership import Membership
 
-            self._membership = Membership(self._loop, self._inter_broker, self._metadata)
+            self._membership = Membership(self._loop, self._inter_broker, self._metadata, self.when_verified)
         return self._membership.ask(transactional_id, producer_id, producer_epoch, partition, is_add=is_add)
 
     async def init_producer_id(

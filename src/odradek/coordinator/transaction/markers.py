@@ -48,7 +48,7 @@ class _Outgoing(NamedTuple):
 class Markers:
     """`send` ends with the completion of the transaction, or with the shard."""
 
-    __slots__ = ("_inter_broker", "_loop", "_metadata", "_queues", "_tell")
+    __slots__ = ("_inter_broker", "_loop", "_metadata", "_queues", "_tell", "leaderless", "unwritten")
 
     def __init__(self, loop: Loop, inter_broker: Sender, metadata: MetadataCache, tell: Tell) -> None:
         self._loop = loop
@@ -56,6 +56,8 @@ class Markers:
         self._metadata = metadata
         self._tell = tell
         self._queues: PerNode[_Outgoing] = PerNode(loop, self._deliver)
+        self.leaderless = 0  # transactions with markers for partitions that nobody leads
+        self.unwritten = 0  # completions that wait to be written once more
 
     def send(self, shard: TransactionShard, sent: SendMarkers) -> None:
         self._loop.spawn(self._send(shard, sent))
@@ -67,7 +69,13 @@ class Markers:
         except errors.KafkaError as error:
             self._tell(f"The completion of the transaction of {sent.transactional_id} was not written.", error)
             if shard.is_active:
-                self._loop.after(PAUSE_MS_MAX, lambda: self.send(shard, sent))
+                await self._later(shard, sent)
+
+    async def _later(self, shard: TransactionShard, sent: SendMarkers) -> None:
+        self.unwritten += 1
+        await self._loop.sleep(PAUSE_MS_MAX)
+        self.unwritten -= 1
+        self.send(shard, sent)
 
     async def _is_settled(self, shard: TransactionShard, sent: SendMarkers) -> bool:
         """Whether every partition has its marker; False if that is no longer our business."""
@@ -82,7 +90,10 @@ class Markers:
             left = {partition for partition, code in codes.items() if code not in _SETTLED}
             if not left:
                 return True
+            is_leaderless = errors.LeaderNotAvailable.code in codes.values()
+            self.leaderless += is_leaderless
             await self._loop.sleep(pause_ms)
+            self.leaderless -= is_leaderless
             pause_ms = min(pause_ms * 2, PAUSE_MS_MAX)
         return False
 

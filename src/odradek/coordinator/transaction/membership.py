@@ -5,6 +5,7 @@ only verifies that the client has added it. Either way the question goes to the 
 questions of the same moment about the same transaction are one.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from odradek.coordinator.shards import partition_of
@@ -23,6 +24,8 @@ from odradek.protocol.messages.k24_add_partitions_to_txn import (
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 
+Asked = Callable[[int, int], None]
+
 
 class _Key(NamedTuple):
     transactional_id: str
@@ -38,10 +41,12 @@ class _Question(NamedTuple):
 
 
 class Membership:
-    __slots__ = ("_inter_broker", "_loop", "_metadata", "_queues")
+    __slots__ = ("_inter_broker", "_loop", "_metadata", "_queues", "_tell")
 
-    def __init__(self, loop: Loop, inter_broker: Sender, metadata: MetadataCache) -> None:
+    def __init__(self, loop: Loop, inter_broker: Sender, metadata: MetadataCache, tell: Asked) -> None:
+        """`tell` is called with every round of questions: the milliseconds it took, and how many got a refusal."""
         self._loop = loop
+        self._tell = tell
         self._inter_broker = inter_broker
         self._metadata = metadata
         self._queues: PerNode[_Question] = PerNode(loop, self._deliver)
@@ -77,14 +82,17 @@ class Membership:
             await self._ask(node_id, asked)
 
     async def _ask(self, node_id: int, questions: list[_Question]) -> None:
+        began_ms = self._loop.ports.clock.mono_ms()
         try:
             response = await self._inter_broker.send(node_id, _request(questions))
             errors.raise_for(response.error_code)
         except errors.KafkaError as error:
+            self._tell(self._loop.ports.clock.mono_ms() - began_ms, len(questions))
             for question in questions:
                 question.answered.fail(error)
             return
         codes = _codes(response)
+        self._tell(self._loop.ports.clock.mono_ms() - began_ms, sum(code != 0 for code in codes.values()))
         for question in questions:
             code = codes.get((question.key.transactional_id, *question.partition), errors.UnknownServerError.code)
             if code == 0:

@@ -17,17 +17,22 @@ _locked: set[tuple[int, int]] = set()
 
 
 class SystemFile:
-    __slots__ = ("_refuses_nowait", "fd", "path")
+    __slots__ = ("_is_appending", "_refuses_nowait", "fd", "path")
 
     def __init__(self, path: str, fd: int) -> None:
         self.path = path
         self.fd = fd
+        self._is_appending = False
         self._refuses_nowait = False
 
     def size(self) -> int:
         return os.fstat(self.fd).st_size
 
     def append(self, parts: Sequence[Buffer]) -> int:
+        if len(parts) == 1:  # a plain write costs a third less than one that tells where to and how
+            if not self._is_appending and self.fd >= 0:
+                self._set_appending(True)
+            return os.write(self.fd, parts[0])
         if len(parts) <= IOV_MAX:
             return os.pwritev(self.fd, parts, 0, os.RWF_APPEND)
         return self._append_many(parts)
@@ -47,7 +52,14 @@ class SystemFile:
                 break
         return total
 
+    def _set_appending(self, is_appending: bool) -> None:
+        flags = fcntl.fcntl(self.fd, fcntl.F_GETFL)
+        fcntl.fcntl(self.fd, fcntl.F_SETFL, flags | os.O_APPEND if is_appending else flags & ~os.O_APPEND)
+        self._is_appending = is_appending
+
     def pwrite(self, data: Buffer, position: int) -> int:
+        if self._is_appending and self.fd >= 0:
+            self._set_appending(False)  # Linux would append this, too, whatever the position
         return os.pwrite(self.fd, data, position)
 
     def pread(self, size: int, position: int) -> bytes:

@@ -12,9 +12,11 @@ from odradek.reactor.ports import READABLE, WRITABLE, Buffer, DiskFile, Pollable
 
 IOV_MAX = 1024  # the most buffers that one system call takes
 
-# Of a peer that does not read, so much waits in the kernel, not all that a send buffer can grow to: who floods
-# us with requests and reads nothing is stopped sooner. A fetch of 1 MB still goes out in one turn.
-NOT_SENT_BYTES_MAX = 1280 * 1024
+# Of a peer that does not read, so much waits in the kernel, not all that a send buffer can grow to: who floods us with
+# requests and reads nothing is stopped after some hundred small answers. For who is sent large ones it is more, so that
+# a fetch of 1 MB goes out in one turn.
+NOT_SENT_BYTES_MAX = 128 * 1024
+WIDE_NOT_SENT_BYTES_MAX = 1280 * 1024
 _ODD = 8  # readable and writable are bits below it
 _FAILED = select.EPOLLERR | select.EPOLLHUP
 _TO_EPOLL = {READABLE: select.EPOLLIN, WRITABLE: select.EPOLLOUT, READABLE | WRITABLE: select.EPOLLIN | select.EPOLLOUT}
@@ -44,6 +46,9 @@ class SystemSocket:
 
     def send_file(self, file: DiskFile, position: int, size: int) -> int:
         return os.sendfile(self._socket.fileno(), cast(SystemFile, file).fd, position, size)
+
+    def widen(self) -> None:
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, WIDE_NOT_SENT_BYTES_MAX)
 
     def finish_connect(self) -> None:
         error = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) or self._failed_at_once
@@ -85,15 +90,16 @@ class SystemPoller:
     def fileno(self) -> int:
         return self._epoll.fileno()
 
-    def watch(self, source: Pollable, interest: int) -> None:
+    def watch(self, source: Pollable, interest: int, *, once: bool = False) -> None:
         if not interest:
             self.unwatch(source)
             return
         fileno = source.fileno()
+        mask = _TO_EPOLL[interest] | select.EPOLLONESHOT if once else _TO_EPOLL[interest]
         if fileno in self._interests:
-            self._epoll.modify(fileno, _TO_EPOLL[interest])
+            self._epoll.modify(fileno, mask)
         else:
-            self._epoll.register(fileno, _TO_EPOLL[interest])
+            self._epoll.register(fileno, mask)
         self._interests[fileno] = interest
 
     def unwatch(self, source: Pollable) -> None:

@@ -91,6 +91,7 @@ def expired(groups: "ConsumerGroups", group: ConsumerGroup, now_ms: int) -> "lis
             gone.append(offset_tombstone(group_id, topic, partition))
         else:
             kept += 1
+    groups.core.counts.offset_expirations += len(gone)
     if not group.members and not kept and not offsets.pending_places(group_id):
         gone += appended(records.no_group(group))
     return gone

@@ -47,6 +47,10 @@ class ConsumerConfig:
         self.regex_refresh_interval_ms: int = config.get("group.consumer.regex.refresh.interval.ms", 0)
         self._session = _bounded(config, "session.timeout.ms")
         self._heartbeat = _bounded(config, "heartbeat.interval.ms")
+        self.update(config)
+
+    def update(self, config: "Config | Mapping[str, Any]") -> None:
+        """The one that may change while the broker runs."""
         self._assignment = _bounded(config, "assignment.interval.ms")
 
     def session_timeout_ms(self, group_configs: Mapping[str, str]) -> int:

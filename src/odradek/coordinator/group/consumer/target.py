@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 def bump_epoch(groups: "ConsumerGroups", plan: "Plan") -> None:
     """There is something new to assign."""
     group = plan.group
+    groups.core.counts.consumer_rebalances += 1
     plan.write(records.group_epoch(group.group_id, group.epoch + 1, groups.topics.hash_of(group.subscribed_topics())))
 
 

@@ -6,10 +6,13 @@ that a change costs nothing for groups that nobody heartbeats in.
 """
 
 from collections.abc import Iterable, Mapping
-from hashlib import blake2b
+from struct import pack
 from typing import TYPE_CHECKING
 
+from odradek.coordinator.group.consumer.xxh3 import xxh3_64
+
 if TYPE_CHECKING:
+    from odradek.metadata.cluster import ClusterImage
     from odradek.metadata.configs import ConfigsImage
     from odradek.metadata.delta import MetadataDelta
     from odradek.metadata.image import MetadataImage
@@ -20,16 +23,21 @@ _NOTHING: Mapping[str, str] = {}
 
 
 class GroupTopics:
-    __slots__ = ("_configs", "_topics", "offset", "version")
+    __slots__ = ("_cluster", "_configs", "_hashes", "_topics", "offset", "version")
 
     def __init__(self) -> None:
         self.version = 0
         self.offset = -1  # of the image
         self._topics: TopicsImage | None = None
         self._configs: ConfigsImage | None = None
+        self._cluster: ClusterImage | None = None
+        self._hashes: dict[bytes, int] = {}  # of topics in this image
 
     def applied(self, delta: "MetadataDelta", image: "MetadataImage") -> None:
+        if self._topics is not image.topics or self._cluster is not image.cluster:
+            self._hashes.clear()
         before, self._topics, self._configs = self._topics, image.topics, image.configs
+        self._cluster = image.cluster
         self.offset = image.offset
         if delta.topics is None:
             return
@@ -65,13 +73,36 @@ class GroupTopics:
     def hash_of(self, names: Iterable[str]) -> int:
         """Another number whenever one of these topics has come, gone, been made anew or grown; 0 if there is none.
 
-        Only compared with itself: a coordinator of Kafka finds another number, and assigns once more.
+        The same that Kafka 4.3 finds: a group that it wrote down need not be assigned once more because it is ours now.
         """
-        digest = blake2b(digest_size=8)
-        found = False
-        for name in sorted(names):
-            topic = self.by_name(name)
-            if topic is not None:
-                found = True
-                digest.update(topic.id + len(topic.partitions).to_bytes(4, "big"))
-        return int.from_bytes(digest.digest(), "big", signed=True) if found else 0
+        topics = (self.by_name(name) for name in sorted(names))
+        hashes = [self._hash(topic) for topic in topics if topic is not None]
+        return xxh3_64(pack(f"<{len(hashes)}q", *hashes)) if hashes else 0
+
+    def _hash(self, topic: "TopicImage") -> int:
+        found = self._hashes.get(topic.id)
+        if found is None:
+            found = self._hashes[topic.id] = self._hash_anew(topic)
+        return found
+
+    def _hash_anew(self, topic: "TopicImage") -> int:
+        """A version, the id, the name; for each partition its number and the racks of its replicas."""
+        parts = [b"\0", topic.id[7::-1], topic.id[:7:-1], _string(topic.name), pack("<i", len(topic.partitions))]
+        for index in range(len(topic.partitions)):
+            parts.append(pack("<i", index))
+            for rack in self._racks(topic, index):
+                parts += [pack("<i", len(rack)), _string(rack)]
+        return xxh3_64(b"".join(parts))
+
+    def _racks(self, topic: "TopicImage", index: int) -> list[str]:
+        partition = topic.partitions.get(index)
+        if partition is None or self._cluster is None:
+            return []
+        brokers = (self._cluster.brokers.get(replica) for replica in partition.replicas)
+        return sorted(broker.rack for broker in brokers if broker is not None and broker.rack is not None)
+
+
+def _string(text: str) -> bytes:
+    """As Java's hash streams take one in: its UTF-16 units, and how many they are."""
+    units = text.encode("utf-16-le", "surrogatepass")
+    return units + pack("<i", len(units) // 2)
