@@ -30,7 +30,7 @@ class LogView:
                 "L1", f"{self.partition}: a batch at {each.base_offset} follows {len(self.values) - 1}"
             )
         self.values += [bytes(record.value) for record in each.records()]
-        if each.has_producer_id:
+        if each.has_sequence:
             key = (each.producer_id, each.producer_epoch)
             if each.base_sequence <= sequences.get(key, -1):
                 raise ViolationError("P1", f"{self.partition}: {key} has sequence {each.base_sequence} twice")

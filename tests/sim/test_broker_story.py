@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from broker_story import Story
 
+from odradek.replica import apply
+from odradek.replicated import runtime
+
 SEEDS = int(os.environ.get("ODRADEK_SEEDS", "200"))
 FIRST_SEED = int(os.environ.get("ODRADEK_FIRST_SEED", "0"))
 SEEDS_PER_TEST = 10
@@ -29,6 +32,19 @@ def test_nothing_that_was_promised_is_lost(first):
     assert sum(script.checks for story in stories for script in story.scripts if script.name == "admin") > 20
     assert sum(story.life for story in stories) >= 2 * SEEDS_PER_TEST
     assert sum(story.losses for story in stories) > 0, "crashes took something, where that is allowed"
+
+
+@pytest.fixture
+def small_steps(monkeypatch):
+    """Every decision of the controller and every change of roles takes as many turns as it has records."""
+    monkeypatch.setattr(runtime, "RECORDS_PER_STEP", 1)
+    monkeypatch.setattr(apply, "ROLES_PER_BREATH", 1)
+    monkeypatch.setattr(apply, "OPENED_PER_BREATH", 1)
+
+
+def test_nothing_is_lost_either_where_every_record_takes_a_turn(small_steps):
+    for seed in range(FIRST_SEED, FIRST_SEED + SEEDS_PER_TEST):
+        Story(seed).run()
 
 
 def digest(seed, **environment):

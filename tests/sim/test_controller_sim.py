@@ -23,6 +23,7 @@ from odradek.raft.client import RaftClient
 from odradek.raft.config import RaftConfig
 from odradek.raft.voters import Voter, VoterEndpoint, VoterSet
 from odradek.reactor.jobs import JobQueue
+from odradek.replicated import runtime
 from odradek.sim.world import World
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "unit" / "controller"))
@@ -188,9 +189,11 @@ def test_snapshots_are_taken_and_loaded() -> None:
     node.controller.core.validate()
 
 
+@pytest.mark.parametrize("records_per_step", [runtime.RECORDS_PER_STEP, 1])
 @pytest.mark.parametrize("seed", range(12))
-def test_crashes_at_any_time(seed: int) -> None:
+def test_crashes_at_any_time(seed: int, records_per_step: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Producer ids are issued once; an acknowledged topic stays; any other is there or not, never in half."""
+    monkeypatch.setattr(runtime, "RECORDS_PER_STEP", records_per_step)
     node = Node(100 + seed, **{"metadata.log.max.record.bytes.between.snapshots": "4000"})
     draw = node.world.rng.stream("test")
     acknowledged: set[str] = set()

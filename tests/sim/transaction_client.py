@@ -257,13 +257,15 @@ def visible(partition):
 class BadRoute:
     """Between the transaction coordinator and the leaders: requests get lost, come twice, or wait; answers get lost.
 
-    `fate(request)` draws what becomes of one: "ok", "lost", "answer lost", "twice" or "held" (until `release`).
+    `fate(request)` draws what becomes of one: "ok", "lost", "answer lost", "twice", "again" (once more, `late_ms`
+    later) or "held" (until `release`).
     """
 
-    def __init__(self, broker, fate):
+    def __init__(self, broker, fate, late_ms=1000):
         self.loop = broker.server.loop
         self.route = broker.server.broker.replicas.membership._inter_broker
         self.fate = fate
+        self.late_ms = late_ms
         self.held = []
         coordinator = broker.server.broker.replicas.membership
         coordinator.markers._inter_broker = self
@@ -279,9 +281,14 @@ class BadRoute:
             self.held.append((node_id, request, answered))
         else:
             if fate == "twice":
-                self.route.send(node_id, request).is_observed = True
+                self._repeat(node_id, request)
+            if fate == "again":
+                self.loop.after(self.late_ms, lambda: self._repeat(node_id, request))
             self._forward(node_id, request, answered, is_told=fate != "answer lost")
         return answered
+
+    def _repeat(self, node_id, request):
+        self.route.send(node_id, request).is_observed = True
 
     def _forward(self, node_id, request, answered, *, is_told):
         def tell(done):

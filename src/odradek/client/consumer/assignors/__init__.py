@@ -1,0 +1,58 @@
+"""How the leader of a classic group deals out partitions. The names are what members agree upon, Kafka's own.
+
+An assignor is a value without state: what a sticky one has to remember travels in the members' subscriptions. None
+looks at racks: Kafka's do (KIP-881), and then deal partitions to members that are close to a replica of them.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from odradek.client.consumer.task import Partitions, TopicPartition
+
+Dealt = dict[str, list[TopicPartition]]
+"""By member id, in the order in which they were dealt out."""
+
+
+class Subscriber(NamedTuple):
+    """What a member has said in its subscription."""
+
+    member_id: str
+    topics: tuple[str, ...]
+    owned: tuple[TopicPartition, ...] = ()
+    generation: int = -1
+    user_data: bytes | None = None
+    instance_id: str | None = None
+    rack_id: str | None = None
+
+
+class Assignor(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def is_cooperative(self) -> bool:
+        """Whether members may keep what they have while they join."""
+
+    def user_data(self, partitions: Partitions, generation: int) -> bytes | None:
+        """What a member adds to its subscription: its last assignment, and of which generation that was."""
+
+    def assign(self, partitions: Mapping[str, int], members: Sequence[Subscriber]) -> Dealt:
+        """`partitions` is their number in each topic that exists. Every member is in the answer."""
+
+
+def by_name(name: str) -> Assignor:
+    """ValueError for one that nobody knows."""
+    from odradek.client.consumer.assignors.cooperative_sticky import CooperativeStickyAssignor
+    from odradek.client.consumer.assignors.range import RangeAssignor
+    from odradek.client.consumer.assignors.round_robin import RoundRobinAssignor
+    from odradek.client.consumer.assignors.sticky import StickyAssignor
+
+    for assignor in (RangeAssignor(), RoundRobinAssignor(), StickyAssignor(), CooperativeStickyAssignor()):
+        if assignor.name == name:
+            return assignor
+    raise ValueError(f"there is no assignor {name!r}")
+
+
+def static_first(member: Subscriber) -> tuple[bool, str]:
+    """The order of members: static ones by instance id, so that a restart changes nothing; then by member id."""
+    return member.instance_id is None, member.instance_id or member.member_id

@@ -1,0 +1,29 @@
+"""roundrobin: all partitions of all topics in turn, each to the next member that reads its topic."""
+
+from collections.abc import Mapping, Sequence
+
+from odradek.client.consumer.assignors import Dealt, Subscriber, static_first
+from odradek.client.consumer.task import Partitions
+
+
+class RoundRobinAssignor:
+    __slots__ = ()
+
+    name = "roundrobin"
+    is_cooperative = False
+
+    def user_data(self, partitions: Partitions, generation: int) -> bytes | None:
+        return None
+
+    def assign(self, partitions: Mapping[str, int], members: Sequence[Subscriber]) -> Dealt:
+        dealt: Dealt = {member.member_id: [] for member in members}
+        ordered = sorted(members, key=static_first)
+        read = {topic for member in members for topic in member.topics}
+        turn = 0
+        for topic in sorted(read & set(partitions)):
+            for partition in range(partitions[topic]):
+                while topic not in ordered[turn % len(ordered)].topics:
+                    turn += 1
+                dealt[ordered[turn % len(ordered)].member_id].append((topic, partition))
+                turn += 1
+        return dealt

@@ -1,0 +1,121 @@
+"""What members of both protocols have in common: what they own, what their consumer has to do, and whether it lives.
+
+What a member owns and what is surely its own are not the same. A member that was cut off learns late that others have
+taken over; `assured` is what nobody else can have by the member's own clock: it counts from when it *sent* the last
+request that was answered well, and the coordinator has counted from later.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from odradek.client.consumer.coordinator_lookup import CoordinatorLookup
+from odradek.client.consumer.group_requests import GroupRequests
+from odradek.client.consumer.task import ASSIGN, LOSE, NOTHING, REVOKE, Partitions, Task
+from odradek.client.core import Backoff, Versions
+from odradek.protocol import errors
+
+LONG_AGO_MS = -(1 << 62)
+
+
+class MembershipConfig(NamedTuple):
+    """The consumer's configs of these names."""
+
+    group_id: str
+    session_timeout_ms: int = 45_000
+    heartbeat_interval_ms: int = 3_000
+    max_poll_interval_ms: int = 300_000
+    instance_id: str | None = None
+    rack_id: str | None = None
+
+
+class Membership(GroupRequests):
+    __slots__ = ("_awaits_poll", "_heard_ms", "_polled_ms", "_quiet_ms", "_tasks", "config", "member_id", "owned")
+
+    def __init__(
+        self, config: MembershipConfig, lookup: CoordinatorLookup, versions: Versions, backoff: Backoff | None = None
+    ) -> None:
+        super().__init__(lookup, versions, backoff)
+        self.config = config
+        self.member_id = ""
+        self.owned: Partitions = NOTHING
+        self._tasks: deque[Task] = deque()
+        self._polled_ms: int | None = None
+        self._awaits_poll = False  # it has left because its application did not poll
+        self._heard_ms = LONG_AGO_MS  # when the last request was sent that was answered well
+        self._quiet_ms = LONG_AGO_MS  # and the last whose answer did not ask for anything back
+
+    # The consumer's part
+
+    @property
+    def task(self) -> Task | None:
+        return self._tasks[0] if self._tasks else None
+
+    def done(self, task: Task, now_ms: int) -> None:
+        """Of no effect if something has overtaken the task."""
+        if not self._tasks or self._tasks[0] is not task:
+            return
+        self._tasks.popleft()
+        if task.kind != ASSIGN:
+            self.owned -= task.partitions
+        self._begin_task()
+        if not self._tasks:
+            self._tasks_done(now_ms)
+
+    def polled(self, now_ms: int) -> None:
+        """The application is alive: to be called at least every `max.poll.interval.ms`."""
+        self._polled_ms = now_ms
+        self._awaits_poll = False
+
+    def assured(self, now_ms: int) -> Partitions:
+        until_ms = min(self._heard_ms + self._session_timeout_ms(), self._quiet_ms + self.config.max_poll_interval_ms)
+        return self.owned if now_ms < until_ms and self._is_member() else NOTHING
+
+    # For subclasses
+
+    def _is_member(self) -> bool:
+        """As far as it has been told."""
+        raise NotImplementedError
+
+    def _session_timeout_ms(self) -> int:
+        return self.config.session_timeout_ms
+
+    def _tasks_done(self, now_ms: int) -> None:
+        raise NotImplementedError
+
+    def _add_task(self, kind: str, partitions: Iterable[tuple[str, int]]) -> None:
+        found = frozenset(partitions)
+        if found:
+            self._tasks.append(Task(kind, found))
+            if len(self._tasks) == 1:
+                self._begin_task()
+
+    def _begin_task(self) -> None:
+        """What is assigned is the member's as soon as all before it is given back."""
+        if self._tasks and self._tasks[0].kind == ASSIGN:
+            self.owned |= self._tasks[0].partitions
+
+    def _lose_all(self) -> None:
+        """Whatever the consumer was about to do has been overtaken."""
+        self._tasks.clear()
+        self._add_task(LOSE, self.owned)
+
+    def _revoke_all(self) -> None:
+        self._tasks.clear()
+        self._add_task(REVOKE, self.owned)
+
+    def _heard(self, *, is_quiet: bool) -> None:
+        self._heard_ms = max(self._heard_ms, self._sent_ms)
+        if is_quiet:
+            self._quiet_ms = max(self._quiet_ms, self._sent_ms)
+
+    def _unheard(self) -> None:
+        self._heard_ms = self._quiet_ms = LONG_AGO_MS
+
+    def _is_stale(self, now_ms: int) -> bool:
+        return self._polled_ms is not None and now_ms >= self._polled_ms + self.config.max_poll_interval_ms
+
+    def _fail_for_good(self, error: errors.KafkaError, now_ms: int) -> None:
+        super()._fail_for_good(error, now_ms)
+        self._unheard()
+        self._lose_all()

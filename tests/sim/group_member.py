@@ -1,0 +1,287 @@
+"""A consumer on the membership cores: it reads what it owns, commits what it has read, and gives back when asked.
+
+It lives until it leaves or crashes; a restart is another one on the same host. What it owns, reads and commits it tells
+its story, which checks that.
+"""
+
+from faulty_link import Driver, Link
+
+from odradek.client.consumer.assignors import by_name
+from odradek.client.consumer.classic_membership import ClassicMembership
+from odradek.client.consumer.commits import OffsetCommits
+from odradek.client.consumer.consumer_membership import ConsumerMembership
+from odradek.client.consumer.coordinator_lookup import CoordinatorLookup
+from odradek.client.consumer.membership import MembershipConfig
+from odradek.client.consumer.task import ASSIGN, NOTHING, REVOKE
+from odradek.client.core import ANY_BROKER, Send, leader
+from odradek.protocol import releases
+from odradek.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
+from odradek.records.batch import batches
+
+GROUP = "group"
+CONSUMER = "consumer"  # the protocol; the others are the names of assignors
+
+SESSION_MS = 1500
+HEARTBEAT_MS = 400
+MAX_POLL_MS = 3000  # and with it the rebalance timeout
+TICK_MS = 200
+COMMIT_MS = 400
+METADATA_MS = 1000
+REQUEST_MS = 2000
+JOIN_MS = MAX_POLL_MS + 2000  # an answer to JoinGroup may take as long as a rebalance
+GIVE_BACK_MS = 500  # a commit before partitions are given back is waited for so long
+
+JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT = 11, 68
+IN_ORDER = (JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT)
+IN_ORDER_MS = 40  # less than a client waits before it tries again
+
+
+class OrderedLink(Link):
+    """What is late of a join or of a consumer's heartbeat comes before what its member says next.
+
+    Both say what the member owns, and both protocols take the last word for the newest: one that comes later than its
+    successor gives away what its member still has. TCP keeps that order unless a connection breaks.
+    """
+
+    def _carry(self, lane, flight, frame):
+        faults = self.faults
+        if flight.send.request.api_key in IN_ORDER:
+            self.faults = faults._replace(late_ms=IN_ORDER_MS, duplicate=0)
+        try:
+            super()._carry(lane, flight, frame)
+        finally:
+            self.faults = faults
+
+
+def spoken(release):
+    """The highest version of every API that a broker of the release knows."""
+    return {key: highest for key, (_, highest) in releases.by_name(release).api_versions(releases.BROKER).items()}
+
+
+class MembershipDriver(Driver):
+    def _send(self, send):
+        self.timeout_ms = JOIN_MS if send.request.api_key == JOIN_GROUP else REQUEST_MS
+        super()._send(send)
+
+
+class Member:
+    def __init__(self, story, name, protocol, topics, instance=None):
+        self.story = story
+        self.name = name
+        self.protocol = protocol
+        self.instance = instance
+        self.is_up = True
+        self.is_leaving = False
+        self.is_stalled = False  # its application does not poll
+        self.link = OrderedLink(story.world, name, story.broker.address, story.draw_faults(), on_error=story.failed)
+        self.positions = {}  # the next offset to read, by partition
+        self.tenures = {}  # a number for each uninterrupted ownership of a partition
+        self.acked = {}
+        self.epochs_seen = 0
+        self._giving_back_ms = None
+        self._committed_ms = self._refreshed_ms = 0
+        self._is_reading = self._is_refreshing = False
+        self._make_cores(topics)
+        self.tick()
+
+    def _make_cores(self, topics):
+        versions = spoken(self.story.release)
+        config = MembershipConfig(GROUP, SESSION_MS, HEARTBEAT_MS, MAX_POLL_MS, self.instance)
+        self.lookup = CoordinatorLookup(GROUP, versions)
+        if self.protocol == CONSUMER:
+            member_id = f"{self.name}-{self.story.next_number()}"
+            self.membership = ConsumerMembership(
+                config, member_id, self.lookup, versions, session_timeout_ms=SESSION_MS
+            )
+        else:
+            assignors = [by_name(name) for name in self.protocol.split(",")]
+            self.membership = ClassicMembership(config, assignors, self.lookup, versions)
+        self.commits = OffsetCommits(
+            GROUP, self.membership.identity, self.lookup, versions, on_refusal=self.membership.refused_commit
+        )
+        self.membership.subscribe(topics)
+        cores = (self.membership, self.commits, self.lookup)
+        self.drivers = [MembershipDriver(self.link, core, on_event=self.step) for core in cores]
+
+    def __repr__(self):
+        return f"{self.name}: {self.membership} {sorted(self.membership.owned)}"
+
+    @property
+    def now_ms(self):
+        return self.link.now_ms()
+
+    def believes(self):
+        """G1: what it may take for its own."""
+        return self.membership.assured(self.now_ms) if self.is_up else NOTHING
+
+    # What the story does to it
+
+    def crash(self):
+        self.is_up = False
+        self.link.crash()
+
+    def leave(self):
+        self.is_leaving = True
+        self.membership.leave(self.now_ms)
+        self.step()
+
+    def is_gone(self):
+        return self.membership.error is not None or (
+            self.is_leaving and self.membership.state in ("LEFT", "UNSUBSCRIBED")
+        )
+
+    # Its application
+
+    def tick(self):
+        if not self.is_up or not self.link.is_alive:
+            return
+        if not self.is_stalled:
+            self.membership.polled(self.now_ms)
+            self._refresh()
+            self._read()
+            self._commit()
+            self.step()
+        for driver in self.drivers:
+            driver.pump()
+        if not self.is_gone():
+            self.link.loop.after(TICK_MS, self.tick)
+        else:
+            self.story.world.after(1000 * REQUEST_MS, self._end)
+
+    def _end(self):
+        """Its last words have had their time."""
+        self.is_up = False
+
+    def step(self):
+        """After anything that may have changed something."""
+        if not self.is_up:
+            return
+        self._hear_commits()
+        if not self.is_stalled:
+            self._work()
+        self.story.history.check_owners(self.story.members, self)
+        for driver in self.drivers:
+            driver.pump()
+
+    def _work(self):
+        while (task := self.membership.task) is not None:
+            if task.kind == ASSIGN:
+                self._take(task.partitions)
+            elif not self._give_back(task):
+                return
+            self.membership.done(task, self.now_ms)
+        for place in self.membership.owned - self.positions.keys():
+            if place in self.commits.fetched:
+                self.positions[place] = max(self.commits.fetched[place], 0)
+                self.story.history.begins(self, place, self.positions[place])
+
+    def _take(self, partitions):
+        for place in sorted(partitions):
+            self.tenures[place] = self.story.history.takes(self, place)
+        self.commits.fetch(partitions)
+
+    def _give_back(self, task):
+        """Whether that is over. What was lost is not worth a commit."""
+        if task.kind == REVOKE and not self._has_committed(task.partitions):
+            return False
+        self._giving_back_ms = None
+        self.commits.drop(task.partitions)
+        for place in task.partitions:
+            self.positions.pop(place, None)
+            self.tenures.pop(place, None)
+        return True
+
+    def _has_committed(self, partitions):
+        if self._giving_back_ms is None:
+            self._giving_back_ms = self.now_ms
+            self._commit_now(partitions)
+        return self.commits.is_settled(partitions) or self.now_ms >= self._giving_back_ms + GIVE_BACK_MS
+
+    # Commits
+
+    def _commit(self):
+        if self.now_ms >= self._committed_ms + COMMIT_MS:
+            self._committed_ms = self.now_ms
+            self._commit_now(self.positions)
+
+    def _commit_now(self, places):
+        offsets = {place: self.positions[place] for place in sorted(places) if place in self.positions}
+        offsets = {place: offset for place, offset in offsets.items() if self.acked.get(self._term(place)) != offset}
+        for place, offset in offsets.items():
+            self.story.history.sends_commit(self, place, offset)
+        self.commits.commit(offsets)
+
+    def _term(self, place):
+        return place, self.tenures[place]
+
+    def _hear_commits(self):
+        for place, offset in self.commits.committed.items():
+            self.story.history.commit_acknowledged(self, place, offset)
+            if place in self.tenures:
+                self.acked[self._term(place)] = offset
+        self.commits.committed.clear()
+
+    # Records
+
+    def _read(self):
+        if self._is_reading or not self.positions:
+            return
+        positions = dict(self.positions)
+        topics = {}
+        for (topic, index), offset in sorted(positions.items()):
+            wanted = FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=1 << 16)
+            topics.setdefault(topic, []).append(wanted)
+        request = FetchRequest(
+            max_wait_ms=0,
+            min_bytes=0,
+            max_bytes=1 << 20,
+            session_epoch=-1,
+            topics=[FetchTopic(topic=topic, partitions=wanted) for topic, wanted in topics.items()],
+        )
+        tenures = dict(self.tenures)
+        self._is_reading = True
+        send = Send(request, 12, leader("every topic", 0), object())
+        self.link.send(send, REQUEST_MS, lambda response: self._have_read(response, tenures), self._read_failed)
+
+    def _read_failed(self):
+        self._is_reading = False
+
+    def _have_read(self, response, tenures):
+        self._is_reading = False
+        for topic in response.responses:
+            for data in topic.partitions:
+                place = (topic.topic, data.partition_index)
+                if data.error_code == 0 and place in self.positions and self.tenures.get(place) == tenures[place]:
+                    self._process(place, data)
+
+    def _process(self, place, data):
+        for each in batches(bytes(data.records or b"")):
+            for record in each.records():
+                if record.offset >= self.positions[place]:
+                    self.story.history.reads(self, place, record.offset)
+                    self.positions[place] = record.offset + 1
+
+    # Metadata
+
+    def _refresh(self):
+        if self._is_refreshing or self.now_ms < self._refreshed_ms + METADATA_MS:
+            return
+        self._is_refreshing = True
+        topics = [MetadataRequestTopic(name=name) for name in sorted(self.story.topics)]
+        request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)
+        send = Send(request, 12, ANY_BROKER, object())
+        self.link.send(send, REQUEST_MS, self._refreshed, self._refresh_failed)
+
+    def _refresh_failed(self):
+        self._is_refreshing = False
+
+    def _refreshed(self, response):
+        self._is_refreshing = False
+        self._refreshed_ms = self.now_ms
+        known = [topic for topic in response.topics if topic.error_code == 0]
+        if self.protocol == CONSUMER:
+            self.membership.metadata({topic.name: bytes(topic.topic_id) for topic in known})
+        else:
+            self.membership.metadata({topic.name: len(topic.partitions) for topic in known})
+        self.step()

@@ -1,0 +1,45 @@
+"""The stories of groups find what they are there to find: each mistake made on purpose breaks one of them."""
+
+from pathlib import Path
+
+import pytest
+from group_mutants import KIND, MUTANTS, STORY
+from group_story import GroupStory
+
+from group_telling import retold
+
+SEEDS = {  # that find it, where none of the first three does
+    "answer_before_the_commit": (8,),
+    "forget_members_at_a_start": (4,),
+    "say_nothing_to_who_missed_an_answer": (8,),
+    "say_that_it_was_given_back_before_it_was": (18,),
+    "take_silence_for_giving_back": (31,),
+}
+TOLD = Path(__file__).parent.parent / "unit" / "coordinator" / "group_stories"
+
+
+@pytest.mark.parametrize("name", [name for name in MUTANTS if name not in STORY])
+def test_the_mistake_is_found(name, monkeypatch):
+    MUTANTS[name](monkeypatch)
+    for seed in SEEDS.get(name, range(3)):
+        try:
+            GroupStory(seed, kind=KIND[name]).run()
+        except AssertionError:
+            return
+    pytest.fail(f"nothing has noticed {name}")
+
+
+@pytest.mark.parametrize("name", STORY)
+def test_the_mistake_is_told(name, monkeypatch):
+    text = (TOLD / f"{STORY[name]}.txt").read_text()
+    assert retold(text) == text
+    MUTANTS[name](monkeypatch)
+    assert told(text) != text
+
+
+def told(text):
+    """None if the core itself finds that something is wrong."""
+    try:
+        return retold(text)
+    except AssertionError:
+        return None

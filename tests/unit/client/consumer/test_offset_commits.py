@@ -1,0 +1,234 @@
+"""Commits and fetches of offsets: every error, and what is sent again in whose name."""
+
+import pytest
+from member_kit import BACKOFF_MS, VERSIONS, MemberStory
+
+from odradek.client.consumer.commits import OffsetCommits
+from odradek.client.consumer.coordinator_lookup import CoordinatorLookup
+from odradek.client.consumer.task import Identity
+from odradek.client.core import Backoff
+from odradek.protocol import errors
+from odradek.protocol.messages.k08_offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from odradek.protocol.messages.k09_offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopics,
+)
+
+T0, T1 = ("t", 0), ("t", 1)
+
+
+class CommitStory(MemberStory):
+    def __init__(self, versions=VERSIONS):
+        lookup = CoordinatorLookup("g", versions, Backoff(BACKOFF_MS, BACKOFF_MS))
+        self.who = Identity("me", 3, None, speaks_epochs=True)
+        self.heard = []
+        core = OffsetCommits(
+            "g",
+            lambda: self.who,
+            lookup,
+            versions,
+            Backoff(BACKOFF_MS, BACKOFF_MS),
+            on_refusal=lambda code, now_ms: self.heard.append(errors.by_code(code)),
+        )
+        super().__init__(core, lookup)
+
+    def commit(self, **offsets):
+        self.core.commit({("t", int(name[1:])): offset for name, offset in offsets.items()})
+        self.pump()
+
+    def answer_commit(self, *codes):
+        send = self.take(OffsetCommitRequest)
+        places = [(t.name, p.partition_index) for t in send.request.topics for p in t.partitions]
+        partitions = [
+            OffsetCommitResponsePartition(partition_index=index, error_code=0 if error is None else error.code)
+            for (_, index), error in zip(places, codes, strict=True)
+        ]
+        topic = OffsetCommitResponseTopic(name="t", partitions=partitions)
+        self.core.answered(send.token, OffsetCommitResponse(topics=[topic]), self.now_ms)
+        self.pump()
+        return send.request
+
+
+@pytest.fixture
+def story():
+    return CommitStory()
+
+
+def offsets(request):
+    return {(t.name, p.partition_index): p.committed_offset for t in request.topics for p in t.partitions}
+
+
+def fetched(*partitions, error=0):
+    found = [
+        OffsetFetchResponsePartitions(partition_index=index, committed_offset=offset, error_code=code)
+        for index, offset, code in partitions
+    ]
+    topics = [OffsetFetchResponseTopics(name="t", partitions=found)] if found else []
+    return OffsetFetchResponse(groups=[OffsetFetchResponseGroup(group_id="g", topics=topics, error_code=error)])
+
+
+def test_a_commit_goes_out_in_the_members_name(story):
+    story.commit(t0=7, t1=9)
+    request = story.answer_commit(None, None)
+    assert (request.group_id, request.member_id, request.generation_id_or_member_epoch) == ("g", "me", 3)
+    assert offsets(request) == {T0: 7, T1: 9} == story.core.committed
+
+
+def test_one_is_on_its_way_at_a_time_and_later_ones_are_sent_together(story):
+    story.commit(t0=1)
+    story.commit(t0=2)
+    story.commit(t0=3, t1=1)
+    assert len(story.sent) == 1
+    story.answer_commit(None)
+    assert offsets(story.answer_commit(None, None)) == {T0: 3, T1: 1}
+    assert story.sent == []
+
+
+def test_a_lost_one_is_sent_again_unless_there_is_a_later_one(story):
+    story.commit(t0=1, t1=1)
+    story.commit(t0=2)
+    story.lose()
+    story.pass_ms(BACKOFF_MS)
+    assert offsets(story.answer_commit(None, None)) == {T0: 2, T1: 1}
+
+
+def test_nothing_goes_out_while_there_is_no_member(story):
+    story.who = None
+    story.commit(t0=1)
+    story.pass_ms(10_000)
+    assert story.sent == []
+    story.who = Identity("me", 4)
+    story.pump()
+    assert story.answer_commit(None).generation_id_or_member_epoch == 4
+
+
+@pytest.mark.parametrize("error", [errors.StaleMemberEpoch, errors.RebalanceInProgress])
+def test_one_of_an_epoch_that_is_over_is_sent_again_with_the_next(story, error):
+    story.commit(t0=1)
+    story.answer_commit(error)
+    story.pass_ms(10_000)
+    assert story.sent == [] and not story.core.is_settled([T0])
+    story.who = story.who._replace(epoch=4)
+    story.pump()
+    assert story.answer_commit(None).generation_id_or_member_epoch == 4
+    assert story.core.committed == {T0: 1} and story.core.is_settled([T0])
+
+
+@pytest.mark.parametrize("error", [errors.IllegalGeneration, errors.UnknownMemberId, errors.FencedInstanceId])
+def test_the_membership_hears_that_it_is_over(story, error):
+    story.commit(t0=1)
+    story.answer_commit(error)
+    assert story.heard == [error] and isinstance(story.core.refused[T0], error)
+    assert story.sent == [] and story.core.is_settled([T0])
+
+
+@pytest.mark.parametrize("error", [errors.OffsetMetadataTooLarge, errors.TopicAuthorizationFailed])
+def test_one_partition_may_be_refused_and_another_not(story, error):
+    story.commit(t0=1, t1=2)
+    story.answer_commit(error, None)
+    assert story.core.committed == {T1: 2} and isinstance(story.core.refused[T0], error) and story.sent == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [errors.CoordinatorLoadInProgress, errors.NotCoordinator, errors.RequestTimedOut, errors.UnknownTopicOrPartition],
+)
+def test_what_passes_is_sent_again_after_a_while(story, error):
+    story.commit(t0=1)
+    story.answer_commit(error)
+    assert story.sent == []
+    story.pass_ms(BACKOFF_MS)
+    assert story.lookups == (2 if error is errors.NotCoordinator else 1)
+    story.answer_commit(None)
+
+
+def test_what_was_given_back_is_never_sent_again(story):
+    story.commit(t0=1, t1=1)
+    story.core.drop([T0])
+    story.lose()
+    story.pass_ms(BACKOFF_MS)
+    assert offsets(story.answer_commit(None)) == {T1: 1}
+    story.commit(t0=2)
+    story.core.drop([T0])
+    story.answer_commit(errors.CoordinatorLoadInProgress)
+    story.pass_ms(BACKOFF_MS)
+    assert story.sent == []
+
+
+def test_offsets_are_fetched_with_the_members_epoch(story):
+    story.core.fetch([T0, T1])
+    story.pump()
+    request = story.answer(fetched((0, 5, 0), (1, -1, 0)))
+    assert isinstance(request, OffsetFetchRequest) and request.require_stable
+    assert (request.groups[0].member_id, request.groups[0].member_epoch) == ("me", 3)
+    assert story.core.fetched == {T0: 5, T1: -1} and story.sent == []
+
+
+def test_a_classic_member_does_not_say_who_fetches(story):
+    story.who = Identity("me", 3)
+    story.core.fetch([T0])
+    story.pump()
+    assert story.take().request.groups[0].member_id is None
+
+
+def test_an_older_broker_is_asked_for_one_group():
+    story = CommitStory({**VERSIONS, 9: 7})
+    story.core.fetch([T0])
+    story.pump()
+    request = story.take().request
+    assert request.group_id == "g" and [topic.name for topic in request.topics] == ["t"]
+
+
+def test_an_offset_that_a_transaction_may_change_is_asked_for_again(story):
+    story.core.fetch([T0, T1])
+    story.pump()
+    story.answer(fetched((0, 5, 0), (1, -1, errors.UnstableOffsetCommit.code)))
+    story.pass_ms(BACKOFF_MS)
+    request = story.answer(fetched((1, 6, 0)))
+    assert request.groups[0].topics[0].partition_indexes == [1]
+    assert story.core.fetched == {T0: 5, T1: 6}
+
+
+@pytest.mark.parametrize("error", [errors.StaleMemberEpoch, errors.UnknownMemberId])
+def test_a_fetch_of_an_epoch_that_is_over_waits_for_the_next(story, error):
+    story.core.fetch([T0])
+    story.pump()
+    story.answer(fetched(error=error.code))
+    story.pass_ms(10_000)
+    assert story.sent == []
+    story.who = story.who._replace(epoch=4)
+    story.pump()
+    story.take(OffsetFetchRequest)
+
+
+def test_a_fetch_that_is_not_allowed_is_the_end(story):
+    story.core.fetch([T0])
+    story.pump()
+    story.answer(fetched(error=errors.GroupAuthorizationFailed.code))
+    assert isinstance(story.core.error, errors.GroupAuthorizationFailed)
+
+
+def test_commits_go_before_fetches(story):
+    story.who = None
+    story.core.fetch([T0])
+    story.commit(t1=1)
+    story.who = Identity("me", 1)
+    story.pump()
+    story.answer_commit(None)
+    story.take(OffsetFetchRequest)
+
+
+def test_what_was_given_back_is_not_fetched(story):
+    story.core.fetch([T0])
+    story.pump()
+    story.core.drop([T0])
+    story.answer(fetched((0, 5, 0)))
+    assert story.core.fetched == {}
