@@ -13,7 +13,9 @@ PARTS = {
     "recovery": "recovery after a crash",
     "cleaner": "compaction",
     "hostile": "hostile peers and many partitions",
+    "turns": "the longest turns of the reactor",
     "broker": "the broker beside Apache Kafka",
+    "coordinators": "groups and transactions beside Apache Kafka",
 }
 
 

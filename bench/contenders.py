@@ -39,9 +39,10 @@ class Contender:
     name = ""
     warm_seconds = 1.0
 
-    def __init__(self, root: Path, port: int) -> None:
+    def __init__(self, root: Path, port: int, configs: dict[str, str] | None = None) -> None:
         self.root = root
         self.port = port
+        self.configs = configs or {}
         self._process: subprocess.Popen[bytes] | None = None
         root.mkdir(parents=True, exist_ok=True)
         self.prepare()
@@ -61,6 +62,11 @@ class Contender:
         if readable is not None:
             wait_until_readable(self.port, readable)
         return time.perf_counter() - started
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
 
     def is_alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
@@ -101,7 +107,10 @@ class Odradek(Contender):
 
     def command(self) -> list[str]:
         listen = f"127.0.0.1:{self.port}"
-        return [sys.executable, "-m", "odradek", "start", "--listen", listen, "--data", str(self.root / "data")]
+        command = [sys.executable, "-m", "odradek", "start", "--listen", listen, "--data", str(self.root / "data")]
+        for name, value in self.configs.items():
+            command += ["--override", f"{name}={value}"]
+        return command
 
 
 class Kafka(Contender):
@@ -111,7 +120,7 @@ class Kafka(Contender):
     def prepare(self) -> None:
         self._properties = self.root / "server.properties"
         text = PROPERTIES.format(broker=self.port, controller=self.port + 500, data=self.root / "data")
-        self._properties.write_text(text)
+        self._properties.write_text(text + "".join(f"{name}={value}\n" for name, value in self.configs.items()))
         kafka_tools.run(KAFKA, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", self._properties)
 
     def command(self) -> list[str]:

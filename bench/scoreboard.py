@@ -52,6 +52,13 @@ class Line:
             return None
         return self.quotient >= self.ratio if self.higher else self.quotient <= self.ratio
 
+    def row(self) -> str:
+        """Of a table: title, unit, ours, Kafka's, ratio, gate, verdict."""
+        ours, peer = (_number(value) for value in (self.values.get(OURS), self.peer))
+        quotient = "" if self.quotient is None else f"{self.quotient:.2f}"
+        verdict = {True: "reached", False: "missed", None: ""}[self.is_reached]
+        return f"| {self.title} | {self.unit} | {ours} | {peer} | {quotient} | {self.gate} | {verdict} |"
+
 
 class Scoreboard:
     def __init__(self) -> None:
@@ -91,12 +98,7 @@ class Scoreboard:
 
     def table(self) -> str:
         lines = ["| workload | figure | odradek | Kafka | ratio | gate | |", "|---|---|---|---|---|---|---|"]
-        for line in self._lines.values():
-            ours, peer = (_number(value) for value in (line.values.get(OURS), line.peer))
-            quotient = "" if line.quotient is None else f"{line.quotient:.2f}"
-            verdict = {True: "reached", False: "missed", None: ""}[line.is_reached]
-            lines.append(f"| {line.title} | {line.unit} | {ours} | {peer} | {quotient} | {line.gate} | {verdict} |")
-        return "\n".join(lines)
+        return "\n".join([*lines, *(line.row() for line in self._lines.values())])
 
     def picture(self) -> str:
         """A bar for each figure: how many times better ours is, on a logarithmic scale; the gate is a tick on it."""

@@ -71,7 +71,7 @@ def create_topic(port: int, name: str, partitions: int) -> None:
         topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
         client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=30000), 4)
         for partition in range(partitions):
-            _until(lambda partition=partition: _takes_a_record(client, name, partition))  # type: ignore[misc]
+            wait_until(lambda partition=partition: _takes_a_record(client, name, partition))  # type: ignore[misc]
 
 
 def delete_topic(port: int, name: str) -> None:
@@ -91,7 +91,7 @@ def wait_until_readable(port: int, topic: str) -> int:
         end = found.offset
         return bool(found.error_code == 0)
 
-    _until(is_told)
+    wait_until(is_told)
     return end
 
 
@@ -102,9 +102,9 @@ def _takes_a_record(client: WireClient, topic: str, partition: int) -> bool:
     return bool(answer.responses[0].partition_responses[0].error_code == 0)
 
 
-def _until(is_true: Any) -> None:
+def wait_until(is_true: Any) -> None:
     deadline = time.monotonic() + ANSWER_SECONDS_MAX
     while not is_true():
         if time.monotonic() > deadline:
-            raise RuntimeError("the topic has no leader")
+            raise RuntimeError("what was waited for has not come")
         time.sleep(LOOK_SECONDS)

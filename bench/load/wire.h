@@ -39,6 +39,21 @@ static double cpu_seconds(void) {
     return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
+/* Of another process: the broker. */
+static double process_cpu_seconds(int pid) {
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *file = fopen(path, "r");
+    if (!file) die(path);
+    size_t size = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[size] = 0;
+    long user, system;
+    if (sscanf(strrchr(text, ')') + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld", &user, &system) != 2)
+        die("/proc");
+    return (double)(user + system) / sysconf(_SC_CLK_TCK);
+}
+
 /* Latencies, in seconds; what is beyond the room for them is only counted. */
 
 struct samples {
@@ -276,6 +291,9 @@ static struct fetched read_fetch_response(const uint8_t *at) {
     }
     return found;
 }
+
+/* A coordinator that is not there yet: loading, not available, elsewhere. */
+static int is_coming(int error) { return error >= 14 && error <= 16; }
 
 /* Sockets. */
 
