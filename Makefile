@@ -61,7 +61,7 @@ fuzz: setup ## fuzz every decoder for HOURS hours (default 1)
 bench: setup ## speed beside other clients, in the same run
 	$(PY) -m bench
 
-long: setup ## what is too long for CI: many more examples, an hour of fuzzing
+long: setup ## what is too long for CI: many more examples, an hour of fuzzing, the suites in ODRADEK_SUITES
 	$(PY) tools/stages.py --long
 
 clean: ## remove what the other targets made

@@ -1,5 +1,6 @@
 """A consumer group that a real Kafka 4.3.0 wrote is replayed; our records of one are the same but for ids and times."""
 
+import metadata_kit
 from consumer_kit import LEAVE, ConsumerStory
 from logdirs import segments
 from odradek.protocol.frames import OFFSETS
@@ -64,3 +65,16 @@ def test_what_kafka_wrote_is_understood():
     for offset, record in enumerate(golden[5:], 5):
         story.core.replay(record, offset)
     assert story.epochs(GROUP) == "Empty 3/2"
+
+
+def test_the_hash_of_the_topics_is_kafkas():
+    """Of the group's record: so that neither of us assigns anew what the other has assigned."""
+    golden = list(golden_records())
+    hashes = {record.value.metadata_hash for record in golden if record.key.api_key == 3 and record.value is not None}
+    targets = [record.value for record in golden if record.key.api_key == 7 and record.value is not None]
+    by_count = {len(topic.partitions): bytes(topic.topic_id) for topic in targets[0].topic_partitions}
+    story = ConsumerStory({})
+    for name, count in (("keyed", 3), ("plain", 1)):
+        story.change(*metadata_kit.topic(int.from_bytes(by_count[count], "big"), count, name=name))
+    assert hashes - {0} == {story.core.consumers.topics.hash_of(["plain", "keyed", "missing"])}
+    assert story.core.consumers.topics.hash_of(["missing"]) == 0
