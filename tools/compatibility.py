@@ -5,15 +5,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "interop"))
 
+import suites_section
 from scenarios import CLIENTS, GROUPS, RELEASES, SCENARIOS, Scenario, why_not
 
 INTRO = """\
 # Which clients work, and with what
 
-Made by `make pages` from `tests/interop/scenarios.py`; do not edit it. `make interop` runs every cell that says *yes*
-with the real, unmodified client against a broker that was started with `odradek start`, once per release profile (4.3,
-the default, and 3.3), and fails if one does not hold. A number of a release stands where it holds with that one alone;
-an empty cell was not asked of that client, and the reasons are below.
+Made by `make pages` from `tests/interop/scenarios.py` and `docs/suites.json`; do not edit it. `make interop` runs every
+cell that says *yes* with the real, unmodified client against a broker that was started with `odradek start`, once per
+release profile (4.3, the default, and 3.3), and fails if one does not hold. A number of a release stands where it holds
+with that one alone; an empty cell was not asked of that client, and the reasons are below.
 
 Consuming is with assigned partitions; [gaps.md](gaps.md) tells what is not served yet.
 kafkajs and @platformatic/kafka consume in groups only, so that their rows stand for the Fetch requests that their
@@ -42,7 +43,7 @@ def render() -> str:
     parts = [INTRO]
     for title, scenarios in GROUPS.items():
         parts.append(f"\n## {title}\n\n{_table(scenarios)}")
-    return "".join([*parts, WORTH_KNOWING, "\n## Why a cell is empty\n\n", _reasons()])
+    return "".join([*parts, suites_section.render(), WORTH_KNOWING, "\n## Why a cell is empty\n\n", _reasons()])
 
 
 def _table(scenarios: list[Scenario]) -> str:

@@ -2,7 +2,7 @@
 
     python tools/stages.py              every stage, as CI runs them
     python tools/stages.py unit lint    these
-    python tools/stages.py --long       every stage with far more examples, and an hour of fuzzing
+    python tools/stages.py --long       every stage with far more examples, an hour of fuzzing, other people's suites
 
 A failed stage does not stop the next one. An overrun of a budget is reported, not punished: machines differ.
 """
@@ -122,6 +122,11 @@ def interop(_: Options) -> list[Command]:
     return [[*PYTEST, "--dist", "loadfile", "tests/interop"]]
 
 
+def suites(_: Options) -> list[Command]:
+    """The test suites of other people's clients, where there are any: ODRADEK_SUITES."""
+    return [[PYTHON, "tools/suites.py"]]
+
+
 def system(_: Options) -> list[Command]:
     return [[PYTHON, "-m", "pytest", "-q", "tests/system"]]
 
@@ -134,9 +139,11 @@ STAGES: dict[str, Stage] = {
     "property": Stage(3, properties),
     "sim": Stage(5, simulation),
     "fuzz": Stage(1.5, fuzz),
-    "interop": Stage(6, interop),
+    "interop": Stage(7, interop),
     "system": Stage(3, system),
+    "suites": Stage(60, suites),
 }
+ONLY_LONG = frozenset(["suites"])
 
 
 def run(name: str, options: Options) -> tuple[bool, float]:
@@ -166,7 +173,8 @@ def main() -> int:
     if unknown:
         parser.error(f"no stage is called {unknown[0]}; there are {', '.join(STAGES)}")
     options = Options(arguments)
-    outcomes = {name: run(name, options) for name in arguments.stages or STAGES}
+    everything = [name for name in STAGES if options.long or name not in ONLY_LONG]
+    outcomes = {name: run(name, options) for name in arguments.stages or everything}
     print()
     for name, (passed, minutes) in outcomes.items():
         over = "  over budget" if minutes > STAGES[name].minutes and not options.long else ""

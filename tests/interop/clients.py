@@ -41,11 +41,32 @@ def command(client, directory):
     return [os.fspath(python()), os.fspath(HERE / "python" / f"{name}_client.py")]
 
 
+def members_command(client, directory):
+    """The command that runs members and copiers of a client, without the address."""
+    if client.startswith("java-"):
+        return java_members(client.removeprefix("java-"), directory)
+    name = client.replace("confluent-kafka", "confluent").replace("-", "_")
+    return [os.fspath(python()), os.fspath(HERE / "python" / f"{name}_members.py")]
+
+
+def java_members(version, directory):
+    """Compiled once: many processes run it."""
+    _require_jdk()
+    classpath = f"{jars(version)}/*"
+    compiler = ["javac", "-d", os.fspath(directory), "-cp", classpath, os.fspath(HERE / "java" / "Members.java")]
+    run_logged(compiler, directory, "javac Members.java")
+    return ["java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", f"{directory}{os.pathsep}{classpath}", "Members"]
+
+
 def java(version):
-    if shutil.which("javac") is None:
-        raise Unavailable("the Java clients need a JDK, 11 or newer: install one (Debian: default-jdk-headless)")
+    _require_jdk()
     options = ["-Xmx256m", "-XX:TieredStopAtLevel=1"]
     return ["java", *options, "-cp", f"{jars(version)}/*", os.fspath(HERE / "java" / "JavaClient.java")]
+
+
+def _require_jdk():
+    if shutil.which("javac") is None:
+        raise Unavailable("the Java clients need a JDK, 11 or newer: install one (Debian: default-jdk-headless)")
 
 
 def kcat():
@@ -57,14 +78,14 @@ def kcat():
 def python():
     """The interpreter of an environment with the clients in it."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    directory = _fetched(f"python-{version}", PYTHON, _install_python)
+    directory = fetched(f"python-{version}", PYTHON, _install_python)
     return directory / "venv" / "bin" / "python"
 
 
 def _install_python(directory):
-    _run([sys.executable, "-m", "venv", "--clear", "venv"], directory, "python3 -m venv")
+    run_logged([sys.executable, "-m", "venv", "--clear", "venv"], directory, "python3 -m venv")
     pip = ["venv/bin/python", "-m", "pip", "install", "--quiet", "--only-binary", ":all:", *PYTHON]
-    _run(pip, directory, "pip install " + " ".join(PYTHON[:3]))
+    run_logged(pip, directory, "pip install " + " ".join(PYTHON[:3]))
 
 
 def javascript(name, directory):
@@ -72,16 +93,16 @@ def javascript(name, directory):
     if shutil.which("npm") is None:
         raise Unavailable("the JavaScript clients need Node.js: install nodejs and npm")
     packages = {**NPM, **_node_package()}
-    fetched = _fetched("npm", packages, lambda where: _install_npm(where, packages))
+    packed = fetched("npm", packages, lambda where: _install_npm(where, packages))
     shutil.copytree(HERE / "js", directory / "js")
-    (directory / "js" / "node_modules").symlink_to(fetched / "node_modules")
-    own = [fetched / "node_modules" / package / "bin" / "node" for package in _node_package()]
+    (directory / "js" / "node_modules").symlink_to(packed / "node_modules")
+    own = [packed / "node_modules" / package / "bin" / "node" for package in _node_package()]
     return [os.fspath(own[0]) if own else "node", os.fspath(directory / "js" / f"{name}.mjs")]
 
 
 def _install_npm(directory, packages):
     (directory / "package.json").write_text(json.dumps({"private": True, "dependencies": packages}))
-    _run(["npm", "install", "--no-audit", "--no-fund"], directory, "npm install " + " ".join(NPM))
+    run_logged(["npm", "install", "--no-audit", "--no-fund"], directory, "npm install " + " ".join(NPM))
 
 
 def _node_package():
@@ -94,7 +115,7 @@ def _node_package():
     return {f"node-linux-{machine}": NODE}
 
 
-def _fetched(name, wanted, install):
+def fetched(name, wanted, install):
     """The directory that holds what is wanted; a run that is broken off leaves no half a set behind."""
     digest = hashlib.sha256(json.dumps(wanted).encode()).hexdigest()[:8]
     directory = cache() / f"{name}-{digest}"
@@ -105,7 +126,7 @@ def _fetched(name, wanted, install):
     return directory
 
 
-def _run(arguments, directory, what):
+def run_logged(arguments, directory, what):
     log = directory / "fetch.log"
     with open(log, "ab") as output:
         try:
