@@ -19,11 +19,11 @@ def main(arguments: Sequence[str]) -> int:
     if "--version" in arguments:
         print(f"{__version__} (odradek)")
         return 0
-    values = {**read_properties(arguments[0]), **overrides(_overridden(arguments[1:]))}
-    return run_server(ServerOptions(resolved(values)))
+    values = {**read_properties(arguments[0]), **overrides(overridden(arguments[1:]))}
+    return 1 if run_server(ServerOptions(resolved(values))) else 0  # Kafka's script knows no other failure
 
 
-def _overridden(arguments: Sequence[str]) -> list[str]:
+def overridden(arguments: Sequence[str]) -> list[str]:
     found = []
     left = list(arguments)
     while left:

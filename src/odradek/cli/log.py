@@ -18,6 +18,8 @@ from odradek.reactor.ports import Disk
 if TYPE_CHECKING:
     from odradek.log.dump_decode import Decoder
 
+OFFSET_DIGITS = 20  # a segment is named by its first offset
+
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser("log", help="the files of a log dir: dump, check")
@@ -81,13 +83,29 @@ def _files(disk: Disk, paths: list[str], *, segments_only: bool) -> Iterator[tup
         if not disk.exists(path):
             raise Failure(f"{path}: no such file or directory")
         if disk.is_dir(path):
-            for file in dump_files.files_under(disk, path.rstrip("/") or "/"):
+            for file in _files_under(disk, path):
                 if file.name.endswith((".log", ".checkpoint")) or not segments_only:
                     yield file, True
         elif (named := dump_files.named_file(disk, path)) is not None:
             yield named, False
         else:
             raise Failure(f"{path}: its name is not that of a file of a log; expected *.log, *.index, quorum-state ...")
+
+
+def _files_under(disk: Disk, directory: str) -> Iterator[DumpFile]:
+    try:
+        yield from dump_files.files_under(disk, directory.rstrip("/") or "/")
+    except OSError as error:
+        raise _unreadable(error, directory) from None
+
+
+def _is_segment(name: str) -> bool:
+    stem = name.removesuffix(".log")
+    return len(stem) == OFFSET_DIGITS and stem != name and stem.isdecimal()
+
+
+def _unreadable(error: OSError, path: str) -> Failure:
+    return Failure(f"{error.filename or path}: {error.strerror}")
 
 
 def _dump_file(
@@ -119,7 +137,11 @@ def _check(options: argparse.Namespace) -> int:
     disk = _disk()
     if not disk.is_dir(options.directory):
         raise Failure(f"{options.directory}: no such directory")
-    if any(name.endswith(".log") for name in disk.list(options.directory)):
+    try:
+        is_partition = any(_is_segment(name) for name in disk.list(options.directory))
+    except OSError as error:
+        raise _unreadable(error, options.directory) from None
+    if is_partition:
         raise Failure(f"{options.directory} is the directory of one partition: give the log dir that it lies in")
     progress = Progress("batches checked")
 
@@ -136,7 +158,7 @@ def _check(options: argparse.Namespace) -> int:
     except StopIteration as end:
         summary = end.value
     except OSError as error:
-        raise Failure(f"{error.filename or options.directory}: {error.strerror}") from None
+        raise _unreadable(error, options.directory) from None
     progress.done()
     print(json.dumps(summary.form()) if options.json else str(summary))
     return 1 if summary.errors else 0

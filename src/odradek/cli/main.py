@@ -1,4 +1,4 @@
-"""`odradek`: one command, one subcommand per surface. A mistake of the user is one line and exit status 2."""
+"""`odradek`: one command, one subcommand per surface. What goes wrong is one line, and an exit status as below."""
 
 import argparse
 import sys
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from odradek import __version__
+from odradek.cli.command_parser import CommandParser
 from odradek.cli.failure import Failure
 from odradek.cli.output import OutputLost, complain, guarded_output, settled_errors
 
@@ -15,8 +16,8 @@ INTERRUPTED = 130  # 128 and the number of SIGINT, as a shell reports it
 EXIT_STATUS = """\
 exit status:
   0    done; also when the reader of a pipe has seen enough
-  1    differences or damage were found, or standard output could not be written
-  2    a mistake in the command or in its input
+  1    it failed on the way: a port or a dir in use, a disk that fails; differences or damage were found
+  2    a mistake in the command, in a config or in the input
   130  interrupted
 """
 
@@ -59,13 +60,13 @@ def _run(arguments: Sequence[str] | None) -> int:
         return int(stop.code or 0)
     except Failure as failure:
         complain(failure)
-        return 2
+        return failure.status
     return 0
 
 
 def _parser(command: str | None) -> argparse.ArgumentParser:
     """Of one command where it is named first: a broker should not wait for what other commands import."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="odradek",
         description="Apache Kafka in Python.",
         epilog=EXIT_STATUS,

@@ -63,9 +63,7 @@ def find(class_name: str) -> Tool:
 
 def _leave_behind(name: str) -> bool:
     """True in the process that stays."""
-    directory = os.environ.get("LOG_DIR") or "logs"
-    os.makedirs(directory, exist_ok=True)
-    output = os.open(os.path.join(directory, f"{name}.out"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    output = _opened_output(os.environ.get("LOG_DIR") or "logs", name)
     if os.fork():
         return False
     os.setsid()
@@ -76,6 +74,16 @@ def _leave_behind(name: str) -> bool:
         os.close(output)
         os.close(nothing)
     return True
+
+
+def _opened_output(directory: str, name: str) -> int:
+    try:
+        os.makedirs(directory, exist_ok=True)
+        return os.open(os.path.join(directory, f"{name}.out"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    except OSError as error:
+        raise Failure(
+            f"the output of a daemon goes to {directory}, which cannot be written: {error.strerror}; set LOG_DIR"
+        ) from None
 
 
 if __name__ == "__main__":

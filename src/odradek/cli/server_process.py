@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from odradek.cli import garbage
 from odradek.cli.failure import Failure
-from odradek.cli.output import complain
+from odradek.cli.output import OutputLost, complain
 from odradek.cli.trimming import Trimming
 from odradek.reactor.adapters import system_ports
 from odradek.reactor.adapters.log_writer import LogWriter
@@ -159,7 +159,10 @@ class ServerProcess:
         if not self._options.announces or self._stopping is not None:
             return
         dirs = ",".join(server.log_dirs)
-        print(f"odradek ready: bootstrap={server.bootstrap} cluster={server.cluster_id} data={dirs}", flush=True)
+        try:
+            print(f"odradek ready: bootstrap={server.bootstrap} cluster={server.cluster_id} data={dirs}", flush=True)
+        except OutputLost as lost:  # whoever does not want to know that it serves may still be its client
+            complain(f"warning: {lost}")
 
     def _ended(self) -> int:
         if self._stopping is not None:

@@ -11,8 +11,9 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from odradek.cli.failure import Failure
+from odradek.cli.kafka_server import overridden
 from odradek.cli.output import complain, settled_errors
-from odradek.cli.start import read_properties
+from odradek.cli.start import overrides, read_properties
 
 _MODULE, _CLASS = "odradek.cli.run_class", "kafka.Kafka"
 _FILTERS = {"--process-role": "process.roles", "--node-id": "node.id"}
@@ -29,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def stop(arguments: Sequence[str]) -> int:
     wanted = _wanted(arguments)
-    found = [pid for pid, config in servers() if _has(config, wanted)]
+    found = [pid for pid, arguments in servers() if not wanted or _has(properties_of(pid, arguments), wanted)]
     if not found:
         print("No kafka server to stop")
         return 1
@@ -51,13 +52,13 @@ def _wanted(arguments: Sequence[str]) -> dict[str, str]:
     return wanted
 
 
-def servers() -> Iterator[tuple[int, str]]:
-    """The process id and the properties file of every such server."""
+def servers() -> Iterator[tuple[int, list[str]]]:
+    """The process id and the arguments of every such server: its properties file, and what was set beside it."""
     for name in os.listdir("/proc"):
         if name.isdecimal():
             command = _command_line(int(name))
             if _MODULE in command and _CLASS in command[:-1]:
-                yield int(name), command[command.index(_CLASS) + 1]
+                yield int(name), command[command.index(_CLASS) + 1 :]
 
 
 def _command_line(pid: int) -> list[str]:
@@ -70,10 +71,17 @@ def _command_line(pid: int) -> list[str]:
         return []
 
 
-def _has(config: str, wanted: dict[str, str]) -> bool:
-    if not wanted:
-        return True
-    values = read_properties(config)
+def properties_of(pid: int, arguments: Sequence[str]) -> dict[str, str]:
+    """Nothing if they cannot be told: the file is gone, or the server is."""
+    file, *flags = arguments
+    try:
+        given = read_properties(os.path.join(f"/proc/{pid}/cwd", file))  # a relative path is the server's
+        return {**given, **overrides(overridden(flags))}
+    except Failure:
+        return {}
+
+
+def _has(values: dict[str, str], wanted: dict[str, str]) -> bool:
     return all(value in values.get(name, "").replace(" ", "").split(",") for name, value in wanted.items())
 
 

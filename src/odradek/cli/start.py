@@ -7,14 +7,13 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 
-from odradek.cli.failure import Failure
+from odradek.cli.failure import Failure, Refusal
 from odradek.cli.server_process import Listen, ServerOptions, run_server
 from odradek.config import properties, providers
 from odradek.config.errors import ConfigError
 
 RELEASES = ("3.3", "4.3")
 DEFAULT_LISTEN = ("127.0.0.1", 9092)
-VOTERS_CHECKPOINT = "00000000000000000000-0000000000.checkpoint"  # what kraft.version 1 begins with
 
 # One node serves all of it: Kafka's defaults ask for three replicas of its internal topics.
 DEFAULTS = {
@@ -56,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
         raise Failure("--brokers: more than one broker comes with the cluster, which is not built yet; use --brokers 1")
     if options.ephemeral and options.data is not None:
         raise Failure("--ephemeral and --data contradict each other: use one of them")
-    temporary = tempfile.mkdtemp(prefix="odradek-") if options.ephemeral else None
+    temporary = _temporary_dir() if options.ephemeral else None
     try:
         return run_server(server_options(options, temporary))
     finally:
@@ -64,11 +63,21 @@ def run(options: argparse.Namespace) -> int:
             shutil.rmtree(temporary, ignore_errors=True)
 
 
+def _temporary_dir() -> str:
+    try:
+        return tempfile.mkdtemp(prefix="odradek-")
+    except OSError as error:
+        raise Refusal(f"--ephemeral: {error.strerror}; set TMPDIR to a dir that can be written") from None
+
+
 def server_options(options: argparse.Namespace, temporary: str | None = None) -> ServerOptions:
     """What the parsed flags ask for; Failure if they contradict each other or a file cannot be read."""
     given = read_properties(options.config) if options.config is not None else {}
-    values = {**(given or DEFAULTS), **_asked_for(options, given, temporary)}
-    values.update(overrides(options.override))
+    changed = overrides(options.override)
+    values = {**(given or DEFAULTS), **_asked_for(options, given, temporary), **changed}
+    if not given:
+        release = options.release_version or _release_of(values["log.dirs"])
+        values = {**_quorum(release, values["node.id"]), **values}
     return ServerOptions(
         resolved(values),
         release=options.release_version,
@@ -84,22 +93,19 @@ def _asked_for(options: argparse.Namespace, given: Mapping[str, str], temporary:
     asked: dict[str, str] = {}
     data = temporary or options.data
     if data is not None or not given:
-        asked["log.dirs"] = os.path.abspath(data or default_data_dir())
+        asked["log.dirs"] = _absolute(data or default_data_dir())
     if options.listen is not None or not given:
         asked.update(_listeners(options.listen or DEFAULT_LISTEN, given))
-    if not given:
-        _ensure_release(asked["log.dirs"], options.release_version)
-        asked.update(_quorum(options.release_version or _release_of(asked["log.dirs"])))
     return asked
 
 
-def _ensure_release(data: str, release: str | None) -> None:
-    """A 3.3 knows too little of what a 4.3 has written. A dir of a 3.3 stays one, even after a 4.3 has run on it."""
-    voters = os.path.join(data, "__cluster_metadata-0", VOTERS_CHECKPOINT)
-    if release == "3.3" and os.path.exists(voters):
-        raise Failure(
-            f"{data} was formatted at release 4.3: leave out --release-version, or give another dir with --data"
-        )
+def _absolute(data: str) -> str:
+    if "," in data:
+        raise Failure(f"--data {data}: it is one dir, and its name has no comma; several are --override log.dirs=A,B")
+    try:
+        return os.path.abspath(data)
+    except OSError as error:
+        raise Failure(f"--data {data}: the working directory is not there: {error.strerror}") from None
 
 
 def _listeners(listen: Listen, given: Mapping[str, str]) -> dict[str, str]:
@@ -125,10 +131,10 @@ def _listeners(listen: Listen, given: Mapping[str, str]) -> dict[str, str]:
     return listeners
 
 
-def _quorum(release: str | None) -> dict[str, str]:
+def _quorum(release: str | None, node_id: str) -> dict[str, str]:
     """3.3 names the voters in the file; later ones find them in the log, and need a way to a first controller."""
     if release == "3.3":
-        return {"controller.quorum.voters": "1@127.0.0.1:9093"}
+        return {"controller.quorum.voters": f"{node_id}@127.0.0.1:9093"}
     return {
         "controller.quorum.bootstrap.servers": "127.0.0.1:9093",
         "share.coordinator.state.topic.replication.factor": "1",

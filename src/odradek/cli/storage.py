@@ -1,6 +1,6 @@
 """`odradek storage`, which is `kafka-storage.sh`: format the directories of a node, and say what they are.
 
-Exit status 0: done. 1: refused, with the reason in one line. A mistake in the command itself is 2, but 1 in
+Exit status 0: done. 1: refused, with the reason in one line. A mistake in the command or in the config is 2, but 1 in
 `kafka-storage.sh`, as Kafka has it.
 """
 
@@ -9,10 +9,12 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from odradek.cli.failure import Failure
+from odradek.cli.command_parser import CommandParser
+from odradek.cli.failure import Failure, Refusal
 
 if TYPE_CHECKING:
     from odradek.config.parsed import Config
+    from odradek.metadata.formatting import FormatPlan
     from odradek.protocol.releases import Release
 
 _CONFIG_HELP = "The Kafka configuration file to use."
@@ -26,7 +28,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """`kafka-storage.sh`, kafka.tools.StorageTool."""
-    parser = argparse.ArgumentParser(prog="kafka-storage", description="The Kafka storage tool.")
+    parser = CommandParser(prog="kafka-storage", description="The Kafka storage tool.")
     fill(parser)
     try:
         options = parser.parse_args(arguments)
@@ -104,30 +106,47 @@ def _add_format(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 
 def _format(options: argparse.Namespace) -> int:
+    from odradek.metadata import versions
+    from odradek.metadata.formatting import format_dirs
+    from odradek.metadata.storage import StorageRefused
+    from odradek.reactor.adapters.clock import SystemClock
+    from odradek.reactor.adapters.disk import SystemDisk
+    from odradek.reactor.adapters.rng import SystemRng
+
+    plan = _plan(options)
+    try:
+        done = format_dirs(SystemDisk(), SystemClock(), SystemRng(), plan, ignore_formatted=options.ignore_formatted)
+    except StorageRefused as refused:
+        raise Refusal(str(refused)) from None
+    if not done:
+        print("All of the log directories are already formatted.")
+    for directory, kind in done:
+        shown = f"{kind} {directory}" if plan.release.has_directory_id else directory
+        print(f"Formatting {shown} with metadata.version {versions.name_of(plan.levels[versions.METADATA_VERSION])}.")
+    return 0
+
+
+def _plan(options: argparse.Namespace) -> "FormatPlan":
+    """Failure for flags and configs that make no sense, alone or together."""
     from odradek.config.errors import ConfigError
     from odradek.metadata.scram_argument import BadScramArgument
     from odradek.metadata.storage import StorageRefused
     from odradek.metadata.versions import UnknownVersion
 
     try:
-        return _formatted(options)
-    except (ConfigError, BadScramArgument, StorageRefused, UnknownVersion) as refusal:
-        print(refusal, file=sys.stderr)
-        return 1
+        return _plan_of(options)
+    except (ConfigError, BadScramArgument, StorageRefused, UnknownVersion) as mistake:
+        raise Failure(str(mistake)) from None
 
 
-def _formatted(options: argparse.Namespace) -> int:
+def _plan_of(options: argparse.Namespace) -> "FormatPlan":
     from odradek.metadata import versions
     from odradek.metadata.format_options import FormatOptions, plan_of
-    from odradek.metadata.formatting import format_dirs
-    from odradek.reactor.adapters.clock import SystemClock
-    from odradek.reactor.adapters.disk import SystemDisk
     from odradek.reactor.adapters.rng import SystemRng
 
     features = dict(_feature(text) for text in options.feature)
     level = _level(options, features)
     release = versions.release_of_level(level)
-    rng = SystemRng()
     asked = FormatOptions(
         options.cluster_id,
         features=features,
@@ -136,14 +155,7 @@ def _formatted(options: argparse.Namespace) -> int:
         has_no_initial_controllers=options.no_initial_controllers,
         initial_controllers=options.initial_controllers,
     )
-    plan = plan_of(_config(options.config, release), release, level, asked, rng.stream("scram"))
-    done = format_dirs(SystemDisk(), SystemClock(), rng, plan, ignore_formatted=options.ignore_formatted)
-    if not done:
-        print("All of the log directories are already formatted.")
-    for directory, kind in done:
-        shown = f"{kind} {directory}" if release.has_directory_id else directory
-        print(f"Formatting {shown} with metadata.version {versions.name_of(plan.levels[versions.METADATA_VERSION])}.")
-    return 0
+    return plan_of(_config(options.config, release), release, level, asked, SystemRng().stream("scram"))
 
 
 def _level(options: argparse.Namespace, features: dict[str, int]) -> int:
@@ -164,32 +176,29 @@ def _feature(text: str) -> tuple[str, int]:
 
 
 def _config(path: str, release: "Release") -> "Config":
-    from odradek.config import properties
+    """ConfigError for one that no node could start with."""
+    from odradek.cli.start import read_properties
     from odradek.config.broker import TABLE
+    from odradek.config.errors import missing
+    from odradek.config.legacy_cluster import refuse_legacy_cluster
     from odradek.config.parsed import parse
-    from odradek.metadata.storage import StorageRefused
-    from odradek.reactor.adapters.disk import SystemDisk
 
-    try:
-        data = SystemDisk().read(path)
-    except OSError as error:
-        raise StorageRefused(f"{path}: {error.strerror}") from None
-    config = parse(TABLE, properties.load(data, path), release.name)
+    values = read_properties(path)
+    refuse_legacy_cluster(values, path)
+    config = parse(TABLE, values, release.name)
     if not config["process.roles"]:
-        raise StorageRefused("The kafka configuration file appears to be for a legacy cluster: set process.roles.")
+        raise missing("process.roles")
     return config
 
 
 def _info(options: argparse.Namespace) -> int:
     from odradek.config.errors import ConfigError
-    from odradek.metadata.storage import StorageRefused
     from odradek.protocol import releases
 
     try:
         config = _config(options.config, releases.DEFAULT)
-    except (ConfigError, StorageRefused) as refusal:
-        print(refusal, file=sys.stderr)
-        return 1
+    except ConfigError as mistake:
+        raise Failure(str(mistake)) from None
     return _show(config)
 
 
@@ -225,8 +234,7 @@ def _version_mapping(options: argparse.Namespace) -> int:
     try:
         level = versions.HIGHEST if options.release_version is None else versions.level_of(options.release_version)
     except versions.UnknownVersion as unknown:
-        print(unknown, file=sys.stderr)
-        return 1
+        raise Failure(str(unknown)) from None
     print(f"{versions.METADATA_VERSION}={level} ({versions.name_of(level)})")
     for name, at in versions.levels_at_format(versions.release_of_level(level), level).items():
         if name != versions.METADATA_VERSION:
@@ -252,8 +260,7 @@ def _feature_dependencies(options: argparse.Namespace) -> int:
             else:
                 print(f"{shown} has no dependencies.")
     except versions.UnknownVersion as unknown:
-        print(unknown, file=sys.stderr)
-        return 1
+        raise Failure(str(unknown)) from None
     return 0
 
 

@@ -9,6 +9,7 @@ import atexit
 import os
 import shutil
 import tempfile
+import warnings
 from collections.abc import Mapping
 from typing import Any, Protocol, Self
 
@@ -57,11 +58,11 @@ class Broker:
         log: str | os.PathLike[str] | None = None,
         start_s_max: float = START_S_MAX,
     ) -> None:
-        self._release = release
+        self._release = None if release is None else str(release)
         self._given_data = None if data is None else os.path.abspath(data)
         self._temporary: str | None = None
-        self._listen = listen
-        self._config = dict(config or {})
+        self._listen = str(listen)
+        self._config = _checked(config)
         self._is_thread = thread
         self._log = None if log is None else os.path.abspath(log)
         self._start_s_max = start_s_max
@@ -90,7 +91,13 @@ class Broker:
                 self.stop()
             raise
         self._keep_port()
+        self._warn()
         return self
+
+    def _warn(self) -> None:
+        """Kafka goes on when it meets a config that it does not know, and warns; so do we, where the test shows it."""
+        for warning in self._ask("config_warnings") if self._config else ():
+            warnings.warn(f"config: {warning}", stacklevel=3)
 
     def _keep_port(self) -> None:
         """For the next start. Where a config says what is advertised, that may be anything: the flag stays as it is."""
@@ -132,7 +139,7 @@ class Broker:
         """A clean stop and a start on the same port and data, with these configs on top. Faults are gone."""
         self._owned().stop()
         self._running = None
-        self._config.update(config or {})
+        self._config.update(_checked(config))
         return self.start()
 
     def kill(self) -> None:
@@ -209,3 +216,9 @@ class Broker:
         if self._owner != os.getpid():
             raise BrokerError(f"the broker belongs to process {self._owner}; this is a fork of it")
         return running
+
+
+def _checked(config: Mapping[str, object] | None) -> dict[str, object]:
+    if config is not None and not isinstance(config, Mapping):
+        raise TypeError(f"config is a dict of Kafka's broker configs, not {config!r}")
+    return dict(config or {})

@@ -36,6 +36,10 @@ class Control:
     def fault_hits(self, number: int | None) -> int:
         return self.faults.hits(number)
 
+    def config_warnings(self) -> list[str]:
+        assert self.server is not None
+        return list(self.server.config_warnings)
+
     async def create_topic(self, name: str, partitions: int, config: dict[str, str]) -> None:
         """Done when it can be written and read."""
         from odradek.protocol.messages.k19_create_topics import (
@@ -88,6 +92,7 @@ _COMMANDS: dict[str, Any] = {
         Control.install_fault,
         Control.clear_faults,
         Control.fault_hits,
+        Control.config_warnings,
         Control.create_topic,
         Control.delete_topic,
     )

@@ -1,15 +1,17 @@
 """An error in the API's own response shape, wherever a client looks for it.
 
 A rule about a topic or a partition gives the error to those alone: the rest of the request is carried out, and both
-halves make one response. This works where the topics stand at the top of the request; where they lie deeper, and where
-the rule is about no topic at all, the whole request is refused as its handler would refuse it.
+halves make one response. This works where the topics stand at the top of the request and have errors of their own in
+the response; where they lie deeper or share one error, and where the rule is about no topic at all, the whole request
+is refused as its handler would refuse it.
 
-Two APIs need more than that.
+Three APIs need more than that.
 
 - Fetch: from version 7 on a refusal is one error for the session, which clients answer by beginning another. An error
   of a partition belongs to the partition. The session ends with such an answer (session id 0, which every client
   understands), so that no epoch runs away from its other side; partitions without a fault have no news this time.
 - Metadata: a response without brokers would cut a client off for good. The topics carry the error, the rest stands.
+- OffsetFetch: partitions have errors of their own beside that of their group. Those that are concerned carry it.
 """
 
 from collections.abc import Iterator
@@ -26,8 +28,9 @@ if TYPE_CHECKING:
     from odradek.handlers.serves import Refuse
     from odradek.protocol.messages.k01_fetch import FetchRequest, FetchResponse, PartitionData
     from odradek.protocol.messages.k03_metadata import MetadataRequest, MetadataResponse
+    from odradek.protocol.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 
-_FETCH, _METADATA = 1, 3
+_FETCH, _METADATA, _OFFSET_FETCH = 1, 3, 9
 _SESSION_VERSION_MIN = 7
 _TOPIC_ID_VERSION_MIN = 13
 _OF_SESSIONS = (
@@ -51,14 +54,17 @@ class ErrorAnswer:
             return self._fetch(call, request)
         if call.key == _METADATA:
             return await self._metadata(call, request, handle)
+        if call.key == _OFFSET_FETCH and self._rule.is_selective:
+            return await self._offset_fetch(call, request, handle)
         halves = self._split(call, request) if self._rule.is_selective else None
-        if halves is None:
-            return refuse(request, self._error, call.version)
-        concerned, rest = halves
-        response = await handle(rest)
-        refused = refuse(concerned, self._error, call.version)
-        merge(response, refused)
-        return response
+        if halves is not None:
+            concerned, rest = halves
+            refused = refuse(concerned, self._error, call.version)
+            if not getattr(refused, "error_code", errors.NONE):  # else the error is that of the whole
+                response = await handle(rest)
+                merge(response, refused)
+                return response
+        return refuse(request, self._error, call.version)
 
     # A request in two
 
@@ -131,6 +137,20 @@ class ErrorAnswer:
         ]
         if isinstance(self._error, errors.RebootstrapRequired):
             response.error_code = self._error.code  # the one error that is about the whole answer
+        return response
+
+    # OffsetFetch
+
+    async def _offset_fetch(self, call: "Call", request: "OffsetFetchRequest", handle: Handle) -> "OffsetFetchResponse":
+        response: OffsetFetchResponse = await handle(request)
+        for answer in (response, *response.groups):
+            for topic in answer.topics:
+                name = topic_of(call, topic)
+                for partition in topic.partitions:
+                    if self._rule.concerns(name, partition.partition_index):
+                        partition.error_code = self._error.code
+                        partition.committed_offset = partition.committed_leader_epoch = -1
+                        partition.metadata = ""
         return response
 
 

@@ -21,11 +21,15 @@ Ask = Callable[..., Any]  # takes a command of `control.py` and its values
 class Fault:
     """A fault that is in force until it is used up or cleared. As a context manager it is cleared at the end."""
 
-    __slots__ = ("_ask", "_number")
+    __slots__ = ("_ask", "_number", "_rule")
 
-    def __init__(self, ask: Ask, number: int) -> None:
+    def __init__(self, ask: Ask, number: int, rule: FaultRule) -> None:
         self._ask = ask
         self._number = number
+        self._rule = rule
+
+    def __repr__(self) -> str:
+        return f"<Fault on {self._rule.shown()}>"
 
     @property
     def hits(self) -> int:
@@ -56,6 +60,9 @@ class FaultPoint:
         self._numbers = numbers
         self._rule = rule
 
+    def __repr__(self) -> str:
+        return f"<FaultPoint on {self._rule.shown()}>"
+
     def error(self, error: str | int, times: int | None = None, *, delay_ms: int = 0) -> Fault:
         """They are not carried out but answered with this error, by its name or code.
 
@@ -66,8 +73,8 @@ class FaultPoint:
 
     def delay(self, ms: int, times: int | None = None) -> Fault:
         """They wait so long, then are carried out and answered. What their connection sends next waits behind them."""
-        if ms <= 0:
-            raise ValueError(f"a delay is a number of milliseconds above 0, not {ms}")
+        if ms == 0:
+            raise ValueError("a delay is a number of milliseconds above 0")
         return self._install(delay_ms=ms, times=times)
 
     def disconnect(self, times: int | None = None, *, delay_ms: int = 0) -> Fault:
@@ -80,11 +87,11 @@ class FaultPoint:
 
     def _install(self, **what: Any) -> Fault:
         for name, value in what.items():
-            if value is not None and value < 0 and name != "error_code":
-                raise ValueError(f"{name} is at least 0, not {value}")
-        number = next(self._numbers)
-        self._ask("install_fault", number=number, **self._rule._replace(**what)._asdict())
-        return Fault(self._ask, number)
+            if name != "error_code" and value is not None:
+                _check_count(name, value)
+        number, rule = next(self._numbers), self._rule._replace(**what)
+        self._ask("install_fault", number=number, **rule._asdict())
+        return Fault(self._ask, number, rule)
 
 
 class Faults:
@@ -104,6 +111,10 @@ class Faults:
             key = apis.by_name(api).key
         except LookupError as error:
             raise ValueError(error.args[0]) from None
+        if topic is not None or partition is not None:
+            _check_names_topics(api, key)
+        if partition is not None:
+            _check_count("partition", partition)
         return FaultPoint(self._ask, self._numbers, FaultRule(key, topic, partition, client_id))
 
     @property
@@ -114,6 +125,20 @@ class Faults:
     def clear(self) -> None:
         """Ends all faults."""
         self._ask("clear_faults", number=None)
+
+
+def _check_names_topics(api: str, key: int) -> None:
+    """Nobody should wait for a fault that no request can meet."""
+    from odradek.protocol import registry
+    from odradek.testing.named_partitions import can_name_topics
+
+    if not can_name_topics(registry.request(key)):
+        raise ValueError(f"{api} requests name no topics: leave topic and partition out")
+
+
+def _check_count(name: str, value: object) -> None:
+    if not isinstance(value, int) or value < 0:
+        raise ValueError(f"{name} is a whole number and at least 0, not {value!r}")
 
 
 def _error_code(error: str | int) -> int:

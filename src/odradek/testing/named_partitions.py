@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from odradek.protocol.declare import Struct
-from odradek.protocol.field import ARRAY, ZERO_UUID, Field
+from odradek.protocol.field import ARRAY, STRUCT, ZERO_UUID, Field
 
 if TYPE_CHECKING:
     from odradek.handlers.call import Call
@@ -28,6 +28,20 @@ def named_partitions(call: "Call", request: Struct) -> Iterator[Named]:
         yield from _of_session(call, request)
     elif call.key == _METADATA and _asks_for_all(call, request):
         yield from ((name, None) for name in call.services.metadata.image.topics.by_name)
+
+
+def can_name_topics(struct: type[Struct]) -> bool:
+    """Whether requests of this class, or their elements, have a place for topics."""
+    for field in struct.fields:
+        if field.name == "resource_type":
+            return True
+        if field.kind == ARRAY:
+            if is_of_topics(field):
+                return True
+            element = field.item
+            if element.kind == STRUCT and can_name_topics(element.item):
+                return True
+    return False
 
 
 def topic_of(call: "Call", topic: Any) -> str | None:

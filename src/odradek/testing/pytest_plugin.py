@@ -6,15 +6,15 @@
 
 - `odradek_broker`: a `Broker` for the whole session; with pytest-xdist, one per worker.
 - `odradek_broker_config`: Kafka's broker configs for it, none; override it in a conftest.py, with scope="session".
-- `odradek_topic`: the name of a topic that was created for this test and is deleted after it. One partition, or as the
-  mark says: `@pytest.mark.odradek_topic(partitions=3, config={"cleanup.policy": "compact"})`.
+- `odradek_topic`: the name of a topic that was created for this test and is deleted after it. As many partitions as
+  `num.partitions` says, or as a mark does: `@pytest.mark.odradek_topic(partitions=3, config={"retention.ms": 1000})`.
 - Faults end with the test that asked for them, if it uses `odradek_topic`.
 
 Options: `--odradek-release`, `--odradek-log`.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from odradek.testing.broker import Broker
 
 NAME_CHARACTERS_MAX = 200  # Kafka allows 249
+AS_CONFIGURED = -1  # as many partitions as num.partitions says
+MARK = "@pytest.mark.odradek_topic"
 _numbers = count(1)
 
 
@@ -37,7 +39,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
-        "markers", "odradek_topic(partitions=1, config=None): what the topic of the fixture odradek_topic is like"
+        "markers",
+        "odradek_topic(partitions=num.partitions, config=None): what the topic of the fixture odradek_topic is like",
     )
 
 
@@ -51,10 +54,15 @@ def odradek_broker_config() -> dict[str, object]:
 def odradek_broker(request: pytest.FixtureRequest, odradek_broker_config: dict[str, object]) -> "Iterator[Broker]":
     """A Kafka broker for the whole session; its `bootstrap` is what clients want to know."""
     from odradek.testing.broker import Broker
+    from odradek.testing.broker_error import BrokerError
 
     option: Any = request.config.getoption
-    with Broker(option("--odradek-release"), config=odradek_broker_config, log=option("--odradek-log")) as broker:
-        yield broker
+    try:
+        broker = Broker(option("--odradek-release"), config=odradek_broker_config, log=option("--odradek-log")).start()
+    except (BrokerError, TypeError) as error:
+        pytest.fail(f"odradek_broker: {error}", pytrace=False)
+    yield broker
+    broker.stop()
 
 
 @pytest.fixture
@@ -62,9 +70,12 @@ def odradek_topic(request: pytest.FixtureRequest, odradek_broker: "Broker") -> I
     """The name of a fresh topic on odradek_broker, deleted after the test."""
     from odradek.testing.broker_error import BrokerError
 
-    mark = request.node.get_closest_marker("odradek_topic")
     name = _topic_name(request.node.name)
-    odradek_broker.create_topic(name, **({} if mark is None else mark.kwargs))
+    partitions, config = _marked(request.node.get_closest_marker("odradek_topic"))
+    try:
+        odradek_broker.create_topic(name, partitions, config)
+    except BrokerError as error:
+        pytest.fail(f"odradek_topic: {error}", pytrace=False)
     yield name
     if odradek_broker.is_running:
         odradek_broker.faults.clear()
@@ -73,6 +84,21 @@ def odradek_topic(request: pytest.FixtureRequest, odradek_broker: "Broker") -> I
         except BrokerError as error:
             if "UNKNOWN_TOPIC_OR_PARTITION" not in str(error):  # the test has deleted it itself
                 raise
+
+
+def _marked(mark: pytest.Mark | None) -> tuple[int, Mapping[str, object] | None]:
+    """Partitions and configs as the mark says; a test with a mark that says something else fails with one line."""
+    if mark is None:
+        return AS_CONFIGURED, None
+    given = {**dict(zip(("partitions", "config"), mark.args, strict=False)), **mark.kwargs}
+    partitions, config = given.pop("partitions", AS_CONFIGURED), given.pop("config", None)
+    if given or len(mark.args) > 2:
+        pytest.fail(f"{MARK} takes partitions and config, not {', '.join(given) or 'more'}", pytrace=False)
+    if not isinstance(partitions, int):
+        pytest.fail(f"{MARK}: partitions is a whole number, not {partitions!r}", pytrace=False)
+    if config is not None and not isinstance(config, Mapping):
+        pytest.fail(f"{MARK}: config is a dict of topic configs, not {config!r}", pytrace=False)
+    return partitions, config
 
 
 def _topic_name(test: str) -> str:

@@ -1,5 +1,6 @@
 """`odradek log`: what is printed, what is refused, and the exit status."""
 
+import errno
 import json
 import os
 import struct
@@ -206,6 +207,24 @@ def test_check_wants_a_log_dir_and_not_a_partition(partition, capsys):
     assert "the directory of one partition" in err
 
 
+def test_a_server_log_in_a_log_dir_makes_it_no_partition(tmp_path, capsys):
+    directory = sound_dir(tmp_path)
+    (directory / "server.log").write_text("")
+    _, out, err = run(capsys, "check", directory)
+    assert "sound" in out or "server.log" in out, err
+    assert "the directory of one partition" not in err
+
+
+@pytest.mark.parametrize("command", ["check", "dump"])
+def test_a_directory_that_may_not_be_read(partition, capsys, monkeypatch, command):
+    def refuse(path):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    monkeypatch.setattr("os.listdir", refuse)  # root may read everything
+    status, _, err = run(capsys, command, partition.parent)
+    assert (status, err) == (2, f"odradek: {partition.parent}: Permission denied\n")
+
+
 def test_check_prints_findings_and_a_summary(partition, capsys):
     status, out, _ = run(capsys, "check", partition.parent)
     lines = out.splitlines()
@@ -213,7 +232,7 @@ def test_check_prints_findings_and_a_summary(partition, capsys):
     assert "error meta       meta.properties: the file is missing: which broker is this?" in lines
     assert lines[-1].startswith(f"{partition.parent}: DAMAGED, not stopped cleanly; ")
     size = (partition / NAME).stat().st_size
-    assert lines[-1].endswith(f"in 1 partitions, 1 segments, 2 batches, 3 records, {size} bytes of log")
+    assert lines[-1].endswith(f"in 1 partition, 1 segment, 2 batches, 3 records, {size} bytes of log")
 
 
 def test_check_as_json(partition, capsys):
@@ -242,6 +261,7 @@ def test_check_of_a_sound_directory_ends_with_status_0(tmp_path, capsys):
     status, out, _ = run(capsys, "check", sound_dir(tmp_path))
     assert status == 0, out
     assert "sound, not stopped cleanly; 0 errors" in out
+    assert "in 1 partition, 1 segment, 1 batch, 1 record, " in out
 
 
 def test_a_reader_that_has_seen_enough_ends_the_dump_quietly(partition):

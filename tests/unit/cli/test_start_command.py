@@ -1,11 +1,13 @@
 """What the flags of `odradek start` and of Kafka's own script come to, before anything is started."""
 
 import argparse
+import os
 
 import pytest
 
 from odradek.cli import kafka_server, run_class, server_stop, start
 from odradek.cli.failure import Failure
+from odradek.cli.main import main
 
 
 def asked(*arguments):
@@ -51,10 +53,62 @@ def test_a_reference_to_the_environment(monkeypatch, tmp_path):
     assert asked("--config", str(file)).properties["log.dirs"] == "/from/env"
 
 
+def test_a_data_dir_is_one(tmp_path):
+    with pytest.raises(Failure, match=r"a,b: it is one dir.*--override log\.dirs=A,B"):
+        asked("--data", "a,b")
+
+
+def test_a_working_directory_that_is_gone(tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(Failure, match="the working directory is not there"):
+        asked("--data", "x")
+    assert asked("--data", str(tmp_path)).properties["log.dirs"] == str(tmp_path)
+
+
+def test_no_place_for_temporary_data(monkeypatch, capsys):
+    def fails(**_):
+        raise FileNotFoundError(2, "No usable temporary directory found in ['/x']")
+
+    monkeypatch.setattr("tempfile.mkdtemp", fails)
+    assert main(["start", "--ephemeral"]) == 1
+    assert capsys.readouterr().err == (
+        "odradek: --ephemeral: No usable temporary directory found in ['/x']; set TMPDIR to a dir that can be written\n"
+    )
+
+
 @pytest.mark.parametrize("text", ["9092", "host:", "host:99999", "host:x"])
 def test_an_address_that_is_none(text):
     with pytest.raises(argparse.ArgumentTypeError):
         start.address(text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            ["start", "--lisen", "x:1"],
+            "odradek start: error: unrecognized arguments: --lisen x:1 (did you mean --listen?)",
+        ),
+        (["start", "surplus"], "odradek start: error: unrecognized arguments: surplus\n"),
+        (
+            ["log", "check", "--jsn", "/x"],
+            "odradek log check: error: unrecognized arguments: --jsn (did you mean --json?)",
+        ),
+        (["--versio", "start"], None),
+        (["--nonsense", "start"], "odradek: error: unrecognized arguments: --nonsense\n"),
+    ],
+)
+def test_an_argument_that_is_not_known_is_told_by_its_command(arguments, told, capsys):
+    if told is None:
+        assert main(arguments) == 0, "an abbreviation of one is known"
+        return
+    assert main(arguments) == 2
+    complaint = capsys.readouterr().err
+    assert complaint.startswith("usage: " + told.partition(":")[0] + " ")
+    assert told in complaint
 
 
 @pytest.mark.parametrize("flags", [["--ephemeral", "--data", "/x"], ["--brokers", "2"]])
@@ -67,9 +121,17 @@ def test_flags_that_do_not_go_together(flags):
 
 
 def test_kafkas_overrides():
-    assert kafka_server._overridden(["--override", "a=1", "--override=b=2"]) == ["a=1", "b=2"]
+    assert kafka_server.overridden(["--override", "a=1", "--override=b=2"]) == ["a=1", "b=2"]
     with pytest.raises(Failure, match="--nonsense"):
-        kafka_server._overridden(["--nonsense"])
+        kafka_server.overridden(["--nonsense"])
+
+
+def test_a_daemon_whose_output_has_no_place(monkeypatch, capsys):
+    monkeypatch.setenv("LOG_DIR", "/proc/nowhere")
+    assert run_class.main(["-daemon", "-name", "kafkaServer", "kafka.Kafka", "server.properties"]) == 1
+    complaint = capsys.readouterr().err
+    assert "/proc/nowhere" in complaint and "LOG_DIR" in complaint
+    assert complaint.count("\n") == 1
 
 
 def test_every_class_that_is_named_is_there():
@@ -86,3 +148,13 @@ def test_which_servers_to_stop():
     }
     with pytest.raises(Failure):
         server_stop._wanted(["--all"])
+
+
+def test_a_server_is_known_by_its_file_and_what_was_set_beside_it(tmp_path, monkeypatch):
+    (tmp_path / "server.properties").write_text("node.id=1\nprocess.roles=broker, controller\n")
+    monkeypatch.chdir(tmp_path)
+    values = server_stop.properties_of(os.getpid(), ["server.properties", "--override", "node.id=7"])
+    assert values["node.id"] == "7"
+    assert server_stop._has(values, {"node.id": "7", "process.roles": "controller"})
+    assert not server_stop._has(values, {"node.id": "1"})
+    assert server_stop.properties_of(os.getpid(), ["nowhere.properties"]) == {}

@@ -4,8 +4,7 @@ import argparse
 
 import pytest
 
-from odradek.cli.failure import Failure
-from odradek.cli.start import VOTERS_CHECKPOINT, add_options, server_options
+from odradek.cli.start import add_options, server_options
 
 OWN_NAMES = """\
 process.roles=broker,controller
@@ -47,12 +46,9 @@ def test_without_listen_the_file_stands(tmp_path, host):
     assert options(tmp_path, text)["listeners"] == f"INT://{host}:29090,SPX://{host}:29094,CTL://{host}:29091"
 
 
-def test_a_3_3_does_not_start_on_a_dir_of_a_4_3(tmp_path):
-    (tmp_path / "__cluster_metadata-0").mkdir()
-    (tmp_path / "__cluster_metadata-0" / VOTERS_CHECKPOINT).write_bytes(b"")
+@pytest.mark.parametrize(("flags", "voters"), [([], "1@127.0.0.1:9093"), (["node.id=7"], "7@127.0.0.1:9093")])
+def test_without_a_file_a_3_3_is_its_own_voter_whatever_its_id(tmp_path, flags, voters):
     parser = argparse.ArgumentParser()
     add_options(parser)
-    flags = ["--data", str(tmp_path), "--release-version"]
-    with pytest.raises(Failure, match=r"formatted at release 4\.3"):
-        server_options(parser.parse_args([*flags, "3.3"]))
-    assert server_options(parser.parse_args([*flags, "4.3"])).release == "4.3"
+    given = ["--data", str(tmp_path), "--release-version", "3.3", *(f"--override={flag}" for flag in flags)]
+    assert server_options(parser.parse_args(given)).properties["controller.quorum.voters"] == voters

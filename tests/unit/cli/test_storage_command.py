@@ -85,6 +85,10 @@ def test_directories_that_disagree(server, tmp_path, capsys):
         (["-S", "SCRAM-SHA-1=[name=a,password=b]"], "The add-scram mechanism SCRAM-SHA-1 is not supported."),
         (["-I", "rubbish"], "You cannot specify controller.quorum.voters"),
         (["-c", "/no/such/file"], "/no/such/file: No such file or directory"),
+        (
+            ["-t", "abc", "-r", "3.3"],
+            "abc does not appear to be a valid UUID: expected 22 characters of URL-safe base64",
+        ),
     ],
 )
 def test_refusals_are_one_line(server, tmp_path, capsys, arguments, line):
@@ -99,6 +103,26 @@ def test_refusals_are_one_line(server, tmp_path, capsys, arguments, line):
 def test_mistakes_in_the_command_are_1_as_kafka_has_it(arguments, capsys):
     assert storage.main(arguments) == 1
     assert "usage: kafka-storage" in capsys.readouterr().err
+
+
+def test_a_mistake_is_2_and_a_refusal_1(server, capsys):
+    """As in all of `odradek`; Kafka's script knows 1 alone."""
+    config = server()
+    assert main(["storage", "format", "-t", "abc", "-c", config, "-r", "3.3"]) == 2
+    assert main(["storage", "info", "-c", "/no/such/file"]) == 2
+    assert main(["storage", "version-mapping", "-r", "9.9"]) == 2
+    assert main(["storage", "format", "-t", CLUSTER, "-c", config]) == 0
+    capsys.readouterr()
+    assert main(["storage", "format", "-t", CLUSTER, "-c", config]) == 1
+    assert capsys.readouterr().err.startswith("odradek: Log directory ")
+
+
+@pytest.mark.parametrize("release", ["3.3", "4.3"])
+def test_a_file_from_the_time_of_zookeeper(tmp_path, capsys, release):
+    path = tmp_path / "server.properties"
+    path.write_text("broker.id=0\nzookeeper.connect=localhost:2181\n")
+    assert storage.main(["format", "-t", CLUSTER, "-c", str(path), "-r", release]) == 1
+    assert f"{path} is that of a cluster on ZooKeeper" in capsys.readouterr().err
 
 
 def test_a_bad_config_file(tmp_path, capsys):

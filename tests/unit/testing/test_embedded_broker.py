@@ -212,7 +212,9 @@ def taken_port():
         ({"config": {"num.io.threads": "many"}}, r"num\.io\.threads"),
         ({"config": {"": "x"}}, "NAME=VALUE"),
         ({"release": "2.0"}, "2.0"),
+        ({"release": 2.0}, "2.0"),
         ({"listen": "nowhere"}, "HOST:PORT"),
+        ({"listen": 9092}, "HOST:PORT"),
         ({"log": "/nowhere/server.log"}, "/nowhere/server.log"),
         ({"data": __file__}, "test_embedded_broker.py"),
     ],
@@ -226,10 +228,23 @@ def test_a_mistake(temporary, thread, mistake, told):
     assert list(temporary.iterdir()) == []
 
 
+def test_a_config_that_nobody_knows(thread):
+    with (
+        pytest.warns(UserWarning, match=r"config: num\.partition is no config of a broker: ignored .*num\.partitions"),
+        Broker(config={"num.partition": 3}, thread=thread) as broker,
+    ):
+        assert answers(broker)
+
+
+def test_configs_are_a_dict():
+    with pytest.raises(TypeError, match="config is a dict"):
+        Broker(config=["num.partitions=3"])
+
+
 def test_a_port_that_is_taken(temporary, thread):
     with taken_port() as listening:
         address = f"127.0.0.1:{listening.getsockname()[1]}"
-        with pytest.raises(BrokerError, match=f"{address}.* in use"):
+        with pytest.raises(BrokerError, match=f"{address}.* in use; set another --listen"):
             Broker(listen=address, thread=thread).start()
     assert list(temporary.iterdir()) == []
 

@@ -306,6 +306,15 @@ def test_other_topics_partitions_clients_and_apis_do_not_meet_it(broker, wire):
     assert [fault.hits for fault in faults] == [0, 0, 0, 0]
 
 
+def test_a_fault_shows_what_was_asked_for(broker):
+    point = broker.faults.on("Produce", topic="a", partition=1, client_id="c")
+    assert repr(point) == "<FaultPoint on Produce topic=a partition=1 client_id=c>"
+    fault = point.error("NOT_LEADER_OR_FOLLOWER", times=3)
+    assert repr(fault) == "<Fault on Produce topic=a partition=1 client_id=c error=NOT_LEADER_OR_FOLLOWER times=3>"
+    assert repr(broker.faults.on("Fetch").delay(5)) == "<Fault on Fetch delay_ms=5>"
+    assert repr(broker.faults.on("Fetch").drop_response(1)) == "<Fault on Fetch drop_response hang_ms=500 times=1>"
+
+
 def test_mistakes_are_told_at_once(broker):
     with pytest.raises(ValueError, match="Prodoose"):
         broker.faults.on("Prodoose")
@@ -317,5 +326,9 @@ def test_mistakes_are_told_at_once(broker):
         broker.faults.on("Produce").delay(0)
     with pytest.raises(ValueError, match="times"):
         broker.faults.on("Produce").disconnect(times=-1)
+    with pytest.raises(ValueError, match="delay_ms is a whole number and at least 0, not '5'"):
+        broker.faults.on("Produce").delay("5")
+    with pytest.raises(ValueError, match="partition is a whole number"):
+        broker.faults.on("Produce", partition="0")
     with pytest.raises(BrokerError, match="TOPIC_ALREADY_EXISTS"):
         broker.create_topic("a")

@@ -4,7 +4,9 @@ import pytest
 
 kafka = pytest.importorskip("kafka", reason="pip install kafka-python")
 
-from odradek.testing import Broker  # noqa: E402 - what follows needs a client
+from programs import until  # noqa: E402 - what follows needs a client
+
+from odradek.testing import Broker  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -129,3 +131,71 @@ def test_a_client_survives_a_restart(broker, topic):
     writing.send(topic, b"three").get(timeout=20)
     writing.close()
     assert values(broker, topic) == [b"one", b"two", b"three"]
+
+
+# Groups and transactions
+
+
+def group_consumer(broker, topic):
+    return kafka.KafkaConsumer(
+        topic,
+        bootstrap_servers=broker.bootstrap,
+        group_id=f"group-of-{topic}",
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+        consumer_timeout_ms=10_000,
+        heartbeat_interval_ms=50,
+        reconnect_backoff_ms=20,
+        retry_backoff_ms=20,
+    )
+
+
+@pytest.mark.parametrize(
+    ("api", "error"),
+    [
+        ("FindCoordinator", "COORDINATOR_NOT_AVAILABLE"),
+        ("JoinGroup", "COORDINATOR_LOAD_IN_PROGRESS"),
+        ("SyncGroup", "REBALANCE_IN_PROGRESS"),
+        ("OffsetFetch", "COORDINATOR_LOAD_IN_PROGRESS"),
+        ("OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS"),
+    ],
+)
+def test_a_member_of_a_group_rides_it_out(broker, topic, api, error):
+    writing = producer(broker)
+    writing.send(topic, b"one").get(timeout=20)
+    writing.close()
+    fault = broker.faults.on(api).error(error, times=2)
+    reading = group_consumer(broker, topic)
+    assert next(reading).value == b"one"
+    reading.commit()
+    assert fault.hits == 2
+    assert reading.committed(kafka.TopicPartition(topic, 0)) == 1
+    reading.close()
+
+
+def test_a_heartbeat_that_asks_for_a_rebalance_is_followed_by_another_join(broker, topic):
+    writing = producer(broker)
+    writing.send(topic, b"one").get(timeout=20)
+    reading = group_consumer(broker, topic)
+    assert next(reading).value == b"one"
+    rebalance = broker.faults.on("Heartbeat").error("REBALANCE_IN_PROGRESS", times=1)
+    joins = broker.faults.on("JoinGroup").delay(1)
+    until(lambda: rebalance.hits == 1)
+    writing.send(topic, b"two").get(timeout=20)
+    writing.close()
+    assert next(reading).value == b"two"
+    until(lambda: reading.poll(timeout_ms=20) == {} and joins.hits >= 1)
+    reading.close()
+
+
+@pytest.mark.parametrize("api", ["InitProducerId", "EndTxn"])
+def test_a_transaction_is_committed_once_though_an_answer_is_lost(broker, topic, api):
+    fault = broker.faults.on(api).drop_response(times=1, hang_ms=50)
+    writing = producer(broker, transactional_id=f"transaction-of-{topic}")
+    writing.init_transactions()
+    writing.begin_transaction()
+    writing.send(topic, b"one")
+    writing.commit_transaction()
+    writing.close()
+    assert fault.hits == 1
+    assert values(broker, topic) == [b"one"]

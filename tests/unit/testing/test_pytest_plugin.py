@@ -99,6 +99,43 @@ def odradek_broker_config():
     assert "1 error" in output
 
 
+@pytest.mark.parametrize(
+    ("mark", "told"),
+    [
+        ("partitions=3, configs={}", "@pytest.mark.odradek_topic takes partitions and config, not configs"),
+        ("1, {}, 5", "@pytest.mark.odradek_topic takes partitions and config, not more"),
+        ("partitions='3'", "partitions is a whole number, not '3'"),
+        ("config=['retention.ms']", "config is a dict of topic configs, not ['retention.ms']"),
+        ("config={'retention.ms': 'soon'}", "odradek_topic: INVALID_CONFIG"),
+    ],
+)
+def test_a_mark_that_makes_no_sense_is_one_line(tmp_path, mark, told):
+    test = f"import pytest\n@pytest.mark.odradek_topic({mark})\ndef test_it(odradek_topic): pass"
+    output = run(tmp_path, test)
+    assert told in output
+    assert "1 error" in output
+    assert "Traceback" not in output
+    assert "pytest_plugin.py" not in output, "the line is enough"
+
+
+def test_configs_that_are_none(tmp_path):
+    conftest = (
+        "import pytest\n@pytest.fixture(scope='session')\ndef odradek_broker_config(): return ['num.partitions=3']"
+    )
+    output = run(tmp_path, "def test_it(odradek_broker): pass", conftest=conftest)
+    assert "odradek_broker: config is a dict of Kafka's broker configs" in output
+    assert "pytest_plugin.py" not in output
+
+
+def test_a_config_that_nobody_knows_is_a_warning(tmp_path):
+    conftest = (
+        "import pytest\n@pytest.fixture(scope='session')\ndef odradek_broker_config(): return {'num.partition': 3}"
+    )
+    output = run(tmp_path, "def test_it(odradek_broker): pass", conftest=conftest)
+    assert "num.partition is no config of a broker: ignored (did you mean num.partitions?)" in output
+    assert "1 passed, 1 warning" in output
+
+
 def test_every_worker_of_xdist_has_its_own(tmp_path):
     pytest.importorskip("xdist", reason="pip install pytest-xdist")
     test = f"""
