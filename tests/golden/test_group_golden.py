@@ -9,6 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "sim"))
 
+import differences
 from broker_kit import SimBroker, SimClient
 
 from behaviour_kit import _only_carried as only_carried
@@ -36,8 +37,9 @@ class Player:
         properties = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "1"}
         self.broker = SimBroker(self.world, release=release, properties=properties).wait_until_ready()
         self.client = self.connection()
-        topic = CreatableTopic(name="t1", num_partitions=1, replication_factor=1)
-        assert self.client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=1000), 5).topics[0].error_code == 0
+        for name, count in (("t1", 1), ("t3", 4)):
+            topic = CreatableTopic(name=name, num_partitions=count, replication_factor=1)
+            assert self.client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=1000), 5).topics[0].error_code == 0
         find = registry.request(10)(key_type=0, coordinator_keys=["g"])
         self.client.ask_until(find, 4, lambda found: found.coordinators[0].error_code == 0)
         ready = registry.request(11)(group_id="ready", session_timeout_ms=1, member_id="", protocol_type="x")
@@ -73,8 +75,12 @@ class Player:
         return answer
 
     def _learn(self, expected, answer):
-        if expected.get("memberId"):
+        if expected.get("memberId") and answer.get("memberId"):
             self.ids.setdefault(expected["memberId"], answer["memberId"])
+        if isinstance(expected.get("assignment"), dict) and answer.get("assignment"):
+            rows = (each["assignment"]["topicPartitions"] for each in (expected, answer))
+            for known, own in zip(*rows, strict=True):
+                self.ids.setdefault(known["topicId"], own["topicId"])
 
 
 def _without_client(answer):
@@ -160,6 +166,7 @@ def test_a_rebalance_of_two_members(recorded, release):
     player.play(requests[13], answers["heartbeat of first after leave"])
 
 
+STORIES = ("static member", "pending member", "member expires", "rebalance of two")
 SINGLE = (
     "JoinGroup session timeout",
     "JoinGroup empty protocol list",
@@ -189,3 +196,45 @@ def test_what_groups_answer_that_are_not_there(recorded, release):
         answers = answers if isinstance(answers, list) else [answers]
         for request, expected in zip(requests, answers, strict=True):
             player.play(request, expected)
+
+
+HEARTBEATS = (
+    "empty group",
+    "no subscription on join",
+    "no rebalance timeout on join",
+    "owned partitions on join",
+    "null owned partitions on join",
+    "unknown assignor",
+    "bad regex",
+    "unknown member epoch 5",
+    "epoch -3",
+    "leave unknown",
+    "static leave -2 without instance",
+    "v0 empty member id gets one",
+)
+
+
+def test_what_heartbeats_of_the_consumer_protocol_are_answered_with(recorded):
+    player = Player("4.3")
+    for name in HEARTBEATS:
+        (request,), expected = case_of(recorded, f"ConsumerGroupHeartbeat {name}", "4.3")
+        player.play(request, expected)
+
+
+def test_the_life_of_a_group_of_the_consumer_protocol(recorded):
+    requests, answers = case_of(recorded, "ConsumerGroupHeartbeat life", "4.3")
+    player = Player("4.3")
+    for request, expected in zip(requests, answers.values(), strict=True):
+        player.play(request, expected)
+
+
+def test_every_recorded_case_of_groups_is_here(recorded):
+    told = {*SINGLE, *STORIES, *(f"ConsumerGroupHeartbeat {name}" for name in (*HEARTBEATS, "life"))}
+    of_groups = [name for name, row in recorded.items() if any(map(_is_of_groups, row["request"]))]
+    assert len(of_groups) >= 30
+    left_out = [name for name in of_groups if not name.startswith((*told, *differences.UNPLAYED))]
+    assert left_out == ["ListGroups all"], "which lists what all cases before it have left"
+
+
+def _is_of_groups(request):
+    return "api" in request and apis.by_name(request["api"]).key in differences.GROUPS

@@ -12,6 +12,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from kafka_tools import Unavailable, cache, jars
@@ -41,21 +42,34 @@ def command(client, directory):
     return [os.fspath(python()), os.fspath(HERE / "python" / f"{name}_client.py")]
 
 
-def members_command(client, directory):
+def members_command(client):
     """The command that runs members and copiers of a client, without the address."""
     if client.startswith("java-"):
-        return java_members(client.removeprefix("java-"), directory)
+        return java_members(client.removeprefix("java-"))
     name = client.replace("confluent-kafka", "confluent").replace("-", "_")
     return [os.fspath(python()), os.fspath(HERE / "python" / f"{name}_members.py")]
 
 
-def java_members(version, directory):
+def java_members(version):
     """Compiled once: many processes run it."""
     _require_jdk()
-    classpath = f"{jars(version)}/*"
-    compiler = ["javac", "-d", os.fspath(directory), "-cp", classpath, os.fspath(HERE / "java" / "Members.java")]
-    run_logged(compiler, directory, "javac Members.java")
-    return ["java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", f"{directory}{os.pathsep}{classpath}", "Members"]
+    source = HERE / "java" / "Members.java"
+    compiled = cache() / f"members-{version}-{hashlib.sha256(source.read_bytes()).hexdigest()[:8]}"
+    if not compiled.exists():
+        _compile(source, f"{jars(version)}/*", compiled)
+    classpath = os.pathsep.join([os.fspath(compiled), f"{jars(version)}/*"])
+    return ["java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", classpath, "Members"]
+
+
+def _compile(source, classpath, compiled):
+    """Beside its place first: others may do the same, and see it whole or not at all."""
+    compiled.parent.mkdir(parents=True, exist_ok=True)
+    own = Path(tempfile.mkdtemp(dir=compiled.parent, prefix="compiling-"))
+    run_logged(["javac", "-d", os.fspath(own), "-cp", classpath, os.fspath(source)], own, f"javac {source.name}")
+    try:
+        own.rename(compiled)
+    except OSError:  # somebody was faster
+        shutil.rmtree(own)
 
 
 def java(version):

@@ -26,7 +26,7 @@ DEPENDENCY = """
       <version>{version}</version>
     </dependency>"""
 # What is fetched together, by the ending of the directory that it goes to.
-ARTIFACTS = {"": ("kafka_2.13", "kafka-tools"), "-shell": ("kafka-shell",)}
+ARTIFACTS = {"": ("kafka_2.13", "kafka-tools"), "-shell": ("kafka-shell",), "-streams": ("kafka-streams",)}
 FETCH_SECONDS_MAX = 600
 TOOL_SECONDS_MAX = 120
 
@@ -40,7 +40,7 @@ def cache():
 
 
 def jars(version, part=""):
-    """The directory with Kafka's core, or with its metadata shell, and everything it needs to run."""
+    """The directory with Kafka's core, its metadata shell or its Streams, and everything it needs to run."""
     if shutil.which("java") is None:
         raise Unavailable("Kafka's tools need Java: install a JRE, 11 or newer")
     directory = cache() / f"kafka-{version}{part}"

@@ -1,5 +1,5 @@
-"""What is asked of every client, and where one cannot: the single source of `test_clients.py` and of the page
-`docs/compatibility.md`.
+"""What is asked of every client, and where one cannot: the single source of `test_clients.py`, `test_members.py` and of
+the page `docs/compatibility.md`.
 """
 
 from typing import NamedTuple
@@ -61,6 +61,8 @@ ADMIN = [
     Scenario("producers", "describe producers"),
     Scenario("elect-leaders", "elect leaders"),
     Scenario("reassignments", "reassign partitions"),
+    Scenario("groups", "list, describe and delete groups, remove members; list, alter and delete offsets"),
+    Scenario("transactions", "list, describe and abort transactions; fence producers"),
 ]
 SECURITY = [
     Scenario("tls", "TLS"),
@@ -68,8 +70,30 @@ SECURITY = [
     Scenario("sasl-plain-over-tls", "SASL/PLAIN over TLS"),
     Scenario("sasl-plain-wrong", "SASL/PLAIN with a wrong password is refused"),
 ]
-GROUPS = {"Producing": PRODUCE, "Consuming": CONSUME, "Administering": ADMIN, "Security": SECURITY}
-SCENARIOS = [scenario for group in GROUPS.values() for scenario in group]
+# In `test_members.py`: members join, leave, are killed; a static one comes back without a rebalance.
+IN_GROUPS = [
+    Scenario("group-range", "classic protocol, range assignor"),
+    Scenario("group-roundrobin", "classic protocol, roundrobin assignor"),
+    Scenario("group-sticky", "classic protocol, sticky assignor"),
+    Scenario("group-cooperative-sticky", "classic protocol, cooperative-sticky assignor"),
+    Scenario("group-consumer", "consumer protocol (KIP-848), uniform assignor"),
+    Scenario("group-consumer-range", "consumer protocol, range assignor"),
+    Scenario("group-consumer-pattern", "consumer protocol, a pattern that the broker matches"),
+]
+COPYING = [
+    Scenario("exactly-once", "consume, transform, produce, with one that is killed: every record once"),
+    Scenario("zombie", "a producer that was paused and replaced is fenced"),
+]
+HOW_TO_JOIN: dict[str, dict[str, str]] = {
+    **{f"group-{name}": {"assignor": name} for name in ("range", "roundrobin", "sticky", "cooperative-sticky")},
+    "group-consumer": {"protocol": "consumer", "assignor": "uniform"},
+    "group-consumer-range": {"protocol": "consumer", "assignor": "range"},
+    "group-consumer-pattern": {"protocol": "consumer"},
+}
+ALONE = {"Producing": PRODUCE, "Consuming": CONSUME, "Administering": ADMIN, "Security": SECURITY}
+SCENARIOS = [scenario for group in ALONE.values() for scenario in group]
+GROUPS = {**ALONE, "Consuming in groups": IN_GROUPS, "Transactions": COPYING}
+ALL = [scenario for group in GROUPS.values() for scenario in group]
 
 # Clients, in the order of the page's columns.
 CLIENTS = (
@@ -79,7 +103,10 @@ CLIENTS = (
 
 _NO_METHOD = "the client has no method for it"
 _NOT_ASKED = "not asked of this client: the Java client has shown it"
-_RARE_ADMIN = ("quorum", "features", "producers", "elect-leaders", "reassignments")
+_RARE_ADMIN = (
+    *("quorum", "features", "producers", "elect-leaders", "reassignments"),
+    *("groups", "transactions"),
+)
 _JAVASCRIPT = {
     "log-append-time": _NOT_ASKED,
     "scram-credentials": _NO_METHOD,
@@ -111,11 +138,30 @@ LACKS: dict[str, dict[str, str]] = {
 for _shown in ("describe-topic", "describe-cluster", "list-offsets"):
     del LACKS["kcat"][_shown]  # -L and -Q
 
+_MEMBERS = [scenario.name for scenario in (*IN_GROUPS, *COPYING)]
+_NO_PROTOCOL = "the client has the classic protocol only"
+_NO_ASSIGNOR = "the client has no such assignor"
+for _client, _lacking in {
+    "java-3.3.2": dict.fromkeys((name for name in _MEMBERS if "consumer" in name), _NO_PROTOCOL),
+    "confluent-kafka": {"group-sticky": _NO_ASSIGNOR},
+    "kafka-python": dict.fromkeys((name for name in _MEMBERS if "consumer" in name), _NO_PROTOCOL),
+    "aiokafka": {
+        **dict.fromkeys((name for name in _MEMBERS if "consumer" in name), _NO_PROTOCOL),
+        "group-cooperative-sticky": _NO_ASSIGNOR,
+    },
+    **{name: dict.fromkeys(_MEMBERS, _NOT_ASKED) for name in ("kafkajs", "@platformatic/kafka", "kcat")},
+}.items():
+    LACKS[_client] = {**LACKS[_client], **_lacking}
+
 # What a client cannot do with a broker of one release alone.
 LACKS_AT: dict[tuple[str, str], dict[str, str]] = {
     (client, "3.3"): {"scram-credentials": "a 3.3 in KRaft mode has no SCRAM credentials"}
     for client in ("java-4.3.0", "java-3.3.2", "confluent-kafka", "kafka-python")
 }
+for _client in ("java-4.3.0", "confluent-kafka"):
+    for _name in _MEMBERS:
+        if "consumer" in _name:
+            LACKS_AT[_client, "3.3"][_name] = "a 3.3 has the classic protocol only"
 LACKS_AT["kafka-python", "3.3"]["describe-cluster"] = "it trips over DescribeCluster 0, which has no endpoint type"
 
 

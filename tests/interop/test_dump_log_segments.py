@@ -7,6 +7,9 @@ import struct
 import kafka_tools
 import pytest
 
+from log_kit import keyed_batch
+from log_kit import marker as end_marker
+from manager_kit import RealBroker
 from odradek.cli.main import main
 from odradek.config import topic
 from odradek.log.append import CLIENT, COORDINATOR
@@ -28,6 +31,12 @@ from odradek.records.writer import BatchFields, empty_batch, record_batch
 
 VERSION = "3.3.2"
 NOW = 1_700_000_000_000
+# Gaps, and entries of the time index for batches that were kept empty, in which the tool looks for a record in vain.
+SAID_OF_COMPACTED = (
+    r"Non-consecutive offsets in |  \d+ is followed by \d+"
+    r"|Found timestamp mismatch in :|  Index timestamp: \d+, log timestamp: -1$"
+)
+DUMPED = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
 
 
 @pytest.fixture(scope="module")
@@ -253,6 +262,70 @@ def test_a_partition_written_through_the_log(tmp_path, dump, capsys):
     assert [
         finding for finding in findings if finding["file"].startswith("ours-0/") and finding["severity"] == "error"
     ] == []
+
+
+def compacted_by_us(log_dir, codec_name):
+    """A partition with superseded records, tombstones and an aborted transaction, after two rounds of the cleaner."""
+    overrides = {
+        "cleanup.policy": "compact",
+        "internal.segment.bytes": 2000,
+        "index.interval.bytes": 100,
+        "min.cleanable.dirty.ratio": 0.0,
+        "delete.retention.ms": 0,
+        "compression.type": codec_name,
+    }
+    broker = RealBroker(log_dir, topic_overrides={"ours": overrides}, log_cleaner_enable="false")
+    broker.run(broker.manager.start())
+    log = broker.run(broker.manager.get_or_create("ours", 0, bytes(range(16))))
+    for number in range(60):
+        pairs = [
+            (b"key-%d" % (each % 13), None if each % 7 == 3 else b"%d" % each * 20)
+            for each in range(number, number + 4)
+        ]
+        is_transactional = number % 10 == 5
+        identity = {"producer": 7, "sequence": number // 10 * 4, "transactional": True} if is_transactional else {}
+        log.append_as_leader(keyed_batch(pairs, timestamp=NOW + number, **identity), 0, NOW)
+        if is_transactional:
+            data = end_marker(7, commit=number % 20 == 5, timestamp=NOW + number)
+            log.append_as_leader(data, 0, NOW, origin=COORDINATOR)
+    log.roll(NOW)
+    log.update_high_watermark(log.log_end_offset)
+    before = log.size
+    for _ in range(2):
+        broker.run(broker.manager.cleaner.clean_filthiest())
+    assert log.size < before / 2 and len(log.segments) > 1
+    broker.run(broker.manager.stop())
+    broker.close()
+
+
+@pytest.mark.parametrize("codec_name", ["producer", "lz4"])
+def test_what_our_cleaner_leaves(codec_name, tmp_path, dump):
+    """The tool has to say of it what it says of the work of Kafka's cleaner, and nothing else."""
+    compacted_by_us(tmp_path, codec_name)
+    directory = tmp_path / "ours-0"
+    files = [path for path in sorted(directory.glob("0*")) if path.suffix in DUMPED]
+    assert {".log", ".index", ".timeindex", ".snapshot"} <= {path.suffix for path in files}
+    out, complaints = dump(*files)
+    assert [line for line in complaints if not re.match(SAID_OF_COMPACTED, line)] == []
+    assert out.count("isvalid: true") > 5
+
+
+def test_indexes_that_recovery_has_built(tmp_path, dump):
+    """A partition whose index files are lost, and whose broker was killed."""
+    directory = tmp_path / "ours-0"
+    directory.mkdir()
+    end_offset = written_through_the_log(directory, **{"internal.segment.bytes": "1000"})
+    before = {path.name: path.read_bytes() for path in directory.glob("0*") if path.suffix != ".snapshot"}
+    for path in directory.glob("0*"):
+        if path.suffix != ".log":
+            path.unlink()
+    config = LogConfig.from_config(topic.TABLE.parse({"index.interval.bytes": "100"}, release="4.3"))
+    options = {"had_clean_shutdown": False, "recovery_point": 0, "log_start_offset": 0, "now_ms": NOW}
+    loaded = finished(load_log(SystemDisk(), str(directory), directory.name, config, **options))
+    assert loaded.log_end_offset == end_offset
+    files = sorted(directory.glob("0*"))
+    assert {path.name for path in files} >= set(before)
+    assert dump(*files)[1] == []
 
 
 def test_the_test_can_fail(tmp_path, dump):

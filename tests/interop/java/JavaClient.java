@@ -22,9 +22,11 @@ import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
+import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.*;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
@@ -127,6 +129,8 @@ public class JavaClient {
         all.put("producers", JavaClient::producers);
         all.put("elect-leaders", JavaClient::electLeaders);
         all.put("reassignments", JavaClient::reassignments);
+        all.put("groups", JavaClient::groups);
+        all.put("transactions", JavaClient::transactions);
         all.put("tls", () -> through("ssl"));
         all.put("sasl-plain", () -> through("sasl"));
         all.put("sasl-plain-over-tls", () -> through("sasl_ssl"));
@@ -637,6 +641,125 @@ public class JavaClient {
     static void reassign(TopicPartition partition, int node) throws Exception {
         NewPartitionReassignment target = new NewPartitionReassignment(List.of(node));
         admin.alterPartitionReassignments(Map.of(partition, Optional.of(target))).all().get();
+    }
+
+    static void groups() throws Exception {
+        String group = "group-" + UUID.randomUUID();
+        TopicPartition first = new TopicPartition(create(2, Map.of()), 0);
+        TopicPartition second = new TopicPartition(first.topic(), 1);
+        Map<TopicPartition, OffsetAndMetadata> offsets =
+            Map.of(first, new OffsetAndMetadata(3, "metadata"), second, new OffsetAndMetadata(2));
+        admin.alterConsumerGroupOffsets(group, offsets).all().get();
+        equal(committed(group), offsets);
+        equal(listed(group), true);
+        admin.deleteConsumerGroupOffsets(group, Set.of(second)).all().get();
+        equal(committed(group), Map.of(first, offsets.get(first)));
+        member(group, first.topic(), () -> {
+            ConsumerGroupDescription found = describedGroup(group);
+            equal(found.state().toString(), "Stable");
+            equal(found.members().iterator().next().assignment().topicPartitions(), Set.of(first, second));
+            fails(GroupNotEmptyException.class, () -> admin.deleteConsumerGroups(List.of(group)).all().get());
+            fails(UnknownMemberIdException.class, () -> admin.alterConsumerGroupOffsets(group, offsets).all().get());
+            fails(
+                GroupSubscribedToTopicException.class,
+                () -> admin.deleteConsumerGroupOffsets(group, Set.of(first)).all().get());
+        });
+        equal(describedGroup(group).members().size(), 1); // a static member that is closed stays
+        MemberToRemove gone = new MemberToRemove(group);
+        RemoveMembersFromConsumerGroupOptions these = new RemoveMembersFromConsumerGroupOptions(List.of(gone));
+        admin.removeMembersFromConsumerGroup(group, these).all().get();
+        equal(describedGroup(group).state().toString(), "Empty");
+        admin.deleteConsumerGroups(List.of(group)).all().get();
+        equal(listed(group), false);
+    }
+
+    static void member(String group, String topic, Story story) throws Exception {
+        Map<String, String> config =
+            Map.of("group.id", group, "group.instance.id", group, "auto.offset.reset", "earliest");
+        try (KafkaConsumer<String, String> consumer = consumer(config, "plaintext")) {
+            consumer.subscribe(List.of(topic));
+            long deadline = System.nanoTime() + SECONDS_MAX * 1_000_000_000L;
+            while (consumer.assignment().isEmpty() && System.nanoTime() < deadline)
+                consumer.poll(Duration.ofMillis(50));
+            story.run();
+        }
+    }
+
+    static Map<TopicPartition, OffsetAndMetadata> committed(String group) throws Exception {
+        return admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata().get();
+    }
+
+    static boolean listed(String group) throws Exception {
+        return admin.listConsumerGroups().all().get().stream().anyMatch(each -> each.groupId().equals(group));
+    }
+
+    static ConsumerGroupDescription describedGroup(String group) throws Exception {
+        return admin.describeConsumerGroups(List.of(group)).describedGroups().get(group).get();
+    }
+
+    static void transactions() throws Exception {
+        TopicPartition partition = new TopicPartition(create(1, Map.of()), 0);
+        String id = "id-" + UUID.randomUUID();
+        try (KafkaProducer<String, String> producer = opened(id, partition)) {
+            equal(transactionState(id), "Ongoing");
+            Object listed = admin.listTransactions().all().get().stream()
+                .filter(each -> each.transactionalId().equals(id))
+                .map(each -> each.state().toString())
+                .collect(Collectors.toList());
+            equal(listed, List.of("Ongoing"));
+            equal(admin.describeTransactions(List.of(id)).description(id).get().topicPartitions(), Set.of(partition));
+            fence(id);
+            fails(ProducerFencedException.class, producer::commitTransaction);
+        }
+        equal(transactionState(id), "Empty"); // the open one was aborted for the producer that would come next
+        abortOne(partition);
+    }
+
+    /** A 3.3 client gives up when it is told that the open transaction is being aborted. */
+    static void fence(String id) throws Exception {
+        long deadline = System.nanoTime() + SECONDS_MAX * 1_000_000_000L;
+        while (true) {
+            try {
+                admin.fenceProducers(List.of(id)).all().get();
+                return;
+            } catch (ExecutionException error) {
+                boolean mayRetry = error.getCause() instanceof ConcurrentTransactionsException;
+                if (!mayRetry || System.nanoTime() > deadline) throw error;
+            }
+        }
+    }
+
+    static KafkaProducer<String, String> opened(String id, TopicPartition partition) throws Exception {
+        Map<String, String> config = Map.of("transactional.id", id, "enable.idempotence", "true");
+        KafkaProducer<String, String> producer = producer(config, "plaintext", "alice-secret");
+        producer.initTransactions();
+        producer.beginTransaction();
+        producer.send(new ProducerRecord<>(partition.topic(), partition.partition(), "k", "v")).get();
+        return producer;
+    }
+
+    /** Of a transaction that holds a partition up: its marker is written there, whatever its coordinator knows. */
+    static void abortOne(TopicPartition partition) throws Exception {
+        try (KafkaProducer<String, String> producer = opened("id-" + UUID.randomUUID(), partition)) {
+            ProducerState open = openIn(partition).get(0);
+            int coordinatorEpoch = open.coordinatorEpoch().orElse(0);
+            short epoch = (short) open.producerEpoch();
+            admin.abortTransaction(new AbortTransactionSpec(partition, open.producerId(), epoch, coordinatorEpoch))
+                .all().get();
+            equal(openIn(partition), List.of());
+        }
+    }
+
+    static List<ProducerState> openIn(TopicPartition partition) throws Exception {
+        List<ProducerState> open =
+            admin.describeProducers(List.of(partition)).partitionResult(partition).get().activeProducers();
+        return open.stream()
+            .filter(each -> each.currentTransactionStartOffset().isPresent())
+            .collect(Collectors.toList());
+    }
+
+    static String transactionState(String id) throws Exception {
+        return admin.describeTransactions(List.of(id)).description(id).get().state().toString();
     }
 
     // Security

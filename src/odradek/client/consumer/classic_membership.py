@@ -26,7 +26,7 @@ A static member (one with an instance id) does not leave when it stops: its plac
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from odradek.client.consumer.assignors import Assignor
+from odradek.client.consumer.assignors import NO_RACKS, Assignor, Racks
 from odradek.client.consumer.coordinator_lookup import CoordinatorLookup
 from odradek.client.consumer.leading import Assigned, assign
 from odradek.client.consumer.membership import Membership, MembershipConfig
@@ -61,6 +61,7 @@ class ClassicMembership(Membership):
         "_joined_topics",
         "_must_rejoin",
         "_partitions",
+        "_racks",
         "_remembered",
         "_sync",
         "assignors",
@@ -88,6 +89,7 @@ class ClassicMembership(Membership):
         self.topics: frozenset[str] = frozenset()
         self._joined_topics: frozenset[str] = frozenset()  # as the group knows it
         self._partitions: Mapping[str, int] = {}  # how many each topic has, as the metadata tells
+        self._racks = NO_RACKS
         self._assigned: Assigned | None = None  # of a leader: what it has dealt out
         self._remembered: tuple[int, Partitions] = (NO_GENERATION, NOTHING)  # the last assignment, for sticky assignors
         self._must_rejoin = False
@@ -119,9 +121,10 @@ class ClassicMembership(Membership):
         if self.topics != self._joined_topics:
             self._must_rejoin = True
 
-    def metadata(self, partitions: Mapping[str, int]) -> None:
+    def metadata(self, partitions: Mapping[str, int], racks: Racks = NO_RACKS) -> None:
         """How many partitions the topics have that exist: a leader watches them for the whole group."""
         self._partitions = dict(partitions)
+        self._racks = racks
         if self.is_leader and self._assigned is not None and self._assigned.differs_from(self._partitions):
             self._must_rejoin = True
 
@@ -267,7 +270,7 @@ class ClassicMembership(Membership):
         if not self.is_leader:
             return []
         assignor = next(each for each in self.assignors if each.name == self.protocol)
-        self._assigned = assign(assignor, response.members, self._partitions)
+        self._assigned = assign(assignor, response.members, self._partitions, self._racks)
         if response.skip_assignment:
             return []
         return [

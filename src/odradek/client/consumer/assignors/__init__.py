@@ -1,7 +1,7 @@
 """How the leader of a classic group deals out partitions. The names are what members agree upon, Kafka's own.
 
-An assignor is a value without state: what a sticky one has to remember travels in the members' subscriptions. None
-looks at racks: Kafka's do (KIP-881), and then deal partitions to members that are close to a replica of them.
+An assignor is a value without state: what a sticky one has to remember travels in the members' subscriptions. Only
+range deals partitions to members that are in a rack with a replica of them; Kafka's sticky ones do, too (KIP-881).
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +11,10 @@ from odradek.client.consumer.task import Partitions, TopicPartition
 
 Dealt = dict[str, list[TopicPartition]]
 """By member id, in the order in which they were dealt out."""
+
+Racks = Mapping[TopicPartition, frozenset[str]]
+"""Of the replicas of each partition, as far as they are known."""
+NO_RACKS: Racks = {}
 
 
 class Subscriber(NamedTuple):
@@ -36,7 +40,7 @@ class Assignor(Protocol):
     def user_data(self, partitions: Partitions, generation: int) -> bytes | None:
         """What a member adds to its subscription: its last assignment, and of which generation that was."""
 
-    def assign(self, partitions: Mapping[str, int], members: Sequence[Subscriber]) -> Dealt:
+    def assign(self, partitions: Mapping[str, int], members: Sequence[Subscriber], racks: Racks = NO_RACKS) -> Dealt:
         """`partitions` is their number in each topic that exists. Every member is in the answer."""
 
 

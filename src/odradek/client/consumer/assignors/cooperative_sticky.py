@@ -6,7 +6,7 @@ the next generation deals it out. So no two ever have it.
 
 from collections.abc import Mapping, Sequence
 
-from odradek.client.consumer.assignors import Dealt, Subscriber
+from odradek.client.consumer.assignors import NO_RACKS, Dealt, Racks, Subscriber
 from odradek.client.consumer.assignors.sticky import DEFAULT_GENERATION, assign_sticky
 from odradek.client.consumer.assignors.sticky_claims import Claim
 from odradek.client.consumer.task import Partitions
@@ -21,7 +21,7 @@ class CooperativeStickyAssignor:
     def user_data(self, partitions: Partitions, generation: int) -> bytes | None:
         return generation.to_bytes(4, "big", signed=True)
 
-    def assign(self, partitions: Mapping[str, int], members: Sequence[Subscriber]) -> Dealt:
+    def assign(self, partitions: Mapping[str, int], members: Sequence[Subscriber], racks: Racks = NO_RACKS) -> Dealt:
         sticky = assign_sticky(partitions, members, [_claim_of(member) for member in members])
         return {
             member: [place for place in places if place not in sticky.moved] for member, places in sticky.dealt.items()

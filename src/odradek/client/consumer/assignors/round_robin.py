@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from odradek.client.consumer.assignors import Dealt, Subscriber, static_first
+from odradek.client.consumer.assignors import NO_RACKS, Dealt, Racks, Subscriber, static_first
 from odradek.client.consumer.task import Partitions
 
 
@@ -15,7 +15,7 @@ class RoundRobinAssignor:
     def user_data(self, partitions: Partitions, generation: int) -> bytes | None:
         return None
 
-    def assign(self, partitions: Mapping[str, int], members: Sequence[Subscriber]) -> Dealt:
+    def assign(self, partitions: Mapping[str, int], members: Sequence[Subscriber], racks: Racks = NO_RACKS) -> Dealt:
         dealt: Dealt = {member.member_id: [] for member in members}
         ordered = sorted(members, key=static_first)
         read = {topic for member in members for topic in member.topics}

@@ -6,7 +6,7 @@ assignor has had: topics with their partitions, then (later) the generation.
 
 from collections.abc import Mapping, Sequence
 
-from odradek.client.consumer.assignors import Dealt, Subscriber
+from odradek.client.consumer.assignors import NO_RACKS, Dealt, Racks, Subscriber
 from odradek.client.consumer.assignors.sticky_claims import Claim
 from odradek.client.consumer.assignors.sticky_equal import assign_equal
 from odradek.client.consumer.assignors.sticky_general import assign_general
@@ -40,7 +40,7 @@ class StickyAssignor:
         topics = [TopicAssignment(topic=topic, partitions=numbers) for topic, numbers in by_topic(partitions).items()]
         return StickyUserData(previous_assignment=topics, generation=generation).to_bytes(1)
 
-    def assign(self, partitions: Mapping[str, int], members: Sequence[Subscriber]) -> Dealt:
+    def assign(self, partitions: Mapping[str, int], members: Sequence[Subscriber], racks: Racks = NO_RACKS) -> Dealt:
         return assign_sticky(partitions, members, [claim_of(member) for member in members]).dealt
 
 
