@@ -153,13 +153,13 @@ class ConsumerStory(GroupStory):
         )
         return version.to_bytes(2, "big") + message.to_bytes(version)
 
-    def assignment(self, **topics):
+    def assignment(self, user_data=None, **topics):
         message = ConsumerProtocolAssignment(
             assigned_partitions=[
                 ConsumerProtocolAssignmentTopicPartition(topic=name, partitions=list(numbers))
                 for name, numbers in topics.items()
             ],
-            user_data=None,
+            user_data=user_data,
         )
         return b"\0\3" + message.to_bytes(3)
 
@@ -169,12 +169,14 @@ class ConsumerStory(GroupStory):
         topics = ConsumerProtocolAssignment.decode(data, int.from_bytes(data[:2], "big"), at=2).assigned_partitions
         return " ".join(f"{each.topic}[{' '.join(map(str, each.partitions))}]" for each in topics)
 
-    def stable_classic(self, ticket="c", **options):
+    def stable_classic(self, ticket="c", user_data=None, **options):
         """A classic group of one member with all partitions of `a`: the member's id."""
         protocols = {"range": self.classic("a")}
         join = self.join if "instance" in options else self.join_new
         join(ticket, protocols=protocols, **options)
         self.advance(0)
         member = self.answers[ticket].member_id
-        self.sync(f"{ticket} sync", member, {member: self.assignment(a=range(4))}, instance=options.get("instance"))
+        self.sync(
+            f"{ticket} sync", member, {member: self.assignment(user_data, a=range(4))}, instance=options.get("instance")
+        )
         return member

@@ -51,14 +51,14 @@ class Client:
     def __init__(self, rig, socket):
         self.rig = rig
         self.socket = socket
-        self.unsent = b""
+        self.unsent = memoryview(b"")
         self.received = bytearray()
         self.is_closed = False
         self.reads = True
         rig.clients.append(self)
 
     def send(self, data):
-        self.unsent += bytes(data)
+        self.unsent = memoryview(bytes(self.unsent) + bytes(data))
         self.pump()
 
     def pump(self):
@@ -155,6 +155,15 @@ class Rig:
     def note_error(self, error, _):
         self.errors.append(error)
 
+    def state(self):
+        """Who waits for what, for a test that waits in vain."""
+        ends = [
+            (one.blocked, one.interest, one.bytes_in, one.unsent_bytes, one.held_bytes)
+            for one in self.server.connections()
+        ]
+        clients = [(len(client.unsent), len(client.received), client.is_closed) for client in self.clients]
+        return f"errors {self.errors}, connections {ends}, clients {clients}, turns {self.loop.turns}"
+
 
 class RealRig(Rig):
     name = "real"
@@ -173,7 +182,7 @@ class RealRig(Rig):
     def until(self, condition, seconds=10):
         deadline = time.monotonic() + seconds
         while not condition():
-            assert time.monotonic() < deadline, "it did not happen in time"
+            assert time.monotonic() < deadline, f"it did not happen in time: {self.state()}"
             self.loop.turn(1)
             self.pump()
 

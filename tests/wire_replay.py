@@ -5,7 +5,8 @@ the other per connection, to whatever `ask(connection, frame)` reaches: a dispat
 answers are decoded to Kafka's JSON form, stripped of what differs from run to run (`VARIES`) and of what differs for a
 reason (`differences.ANSWERS`), and must then be the same.
 
-Topic ids that a recording got from its broker are learnt from the answers and replaced in later requests.
+Ids that a recording got from its broker are learnt from the answers and replaced in later requests (`recorded_ids.py`).
+How often a client was told to come again is a matter of speed: such an answer is not compared, and asked for again.
 """
 
 import gzip
@@ -21,13 +22,11 @@ sys.path.insert(0, str(Path(__file__).parent / "golden"))
 import differences
 
 from odradek.protocol import apis, releases, whole
-from odradek.protocol.declare import Struct
 from odradek.protocol.errors import PeerProtocolError
-from odradek.protocol.field import ARRAY, STRUCT, UUID, ZERO_UUID
 from odradek.protocol.json_form import to_json
 from odradek.protocol.messages.header import RequestHeader
 from odradek.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
-from odradek.protocol.uuids import parse_uuid
+from recorded_ids import RecordedIds
 
 WIRE = Path(__file__).parent / "golden" / "data" / "wire"
 CLOSED = "connection closed"
@@ -43,9 +42,12 @@ PROPERTIES = {
 }
 
 # A recorded client took its time: a broker may learn of a change after the controller has told the client.
-READING = frozenset({2, 3, 22, 29, 32, 35, 48, 60, 61, 75})
-PATIENCE_S = 2.0
+READING = frozenset({2, 3, 16, 29, 32, 35, 48, 60, 61, 66, 75})
+PATIENCE_S = 5.0
+FETCH = 1
 NOT_LEADER_OR_FOLLOWER = 6
+# A coordinator that is being made or loads, or is at the end of the last transaction.
+COME_AGAIN = frozenset({14, 15, 16, 51})
 
 # Ids, times, addresses, sizes: told by every run in its own way. Only whether they are there is compared.
 VARIES = {
@@ -64,9 +66,13 @@ VARIES = {
     "logAppendTimeMs",
     "appendTimestampMs",
     "currentTxnStartOffset",
+    "sessionId",
 }
 # Offsets depend on what was in the topic before: what counts is how they grow from the first answer on.
-RELATIVE = {"baseOffset", "offset", "committedOffset", "lowWatermark"}
+RELATIVE = {
+    *("baseOffset", "offset", "committedOffset", "lowWatermark"),
+    *("highWatermark", "lastStableOffset", "firstOffset"),
+}
 
 # Arrays that Kafka writes in the order of a hash table.
 SORTED_BY = (
@@ -80,6 +86,7 @@ SORTED_BY = (
     "resourceName",
     "logDir",
     "principal",
+    "groupId",
 )
 
 
@@ -94,15 +101,32 @@ class Difference(NamedTuple):
         return f"{self.api} {self.version}: {self.request}\n  recorded {self.recorded}\n  ours     {self.ours}"
 
 
-def recordings(release, *flows):
+def recordings(release, *flows, client="*"):
     """The files of one release: `broker-4.3.0_java-4.3.0_admin.jsonl.gz` is the flow "admin"."""
     version = {"3.3": "3.3.2", "4.3": "4.3.0"}[release]
-    return [path for flow in flows for path in sorted(WIRE.glob(f"broker-{version}_*_{flow}.jsonl.gz"))]
+    return [path for flow in flows for path in sorted(WIRE.glob(f"broker-{version}_{client}_{flow}.jsonl.gz"))]
 
 
 def frames_of(path):
     with gzip.open(path, "rt") as lines:
         return [json.loads(line) for line in lines]
+
+
+def _exchange(frame):
+    """What a request and its answer have in common."""
+    return frame["conn"], frame["correlation_id"], frame["api_key"]
+
+
+def _in_order(frames):
+    """The requests. A Fetch waits for what others do in the meantime: it comes where it was answered."""
+    waiting = {}
+    for frame in frames:
+        if frame["dir"] == "request" and frame["api_key"] == FETCH:
+            waiting[_exchange(frame)] = frame
+        elif frame["dir"] == "request":
+            yield frame
+        elif frame["dir"] == "response" and _exchange(frame) in waiting:
+            yield waiting.pop(_exchange(frame))
 
 
 class Replay:
@@ -111,7 +135,7 @@ class Replay:
     def __init__(self, release, ask):
         self.release = releases.by_name(release)
         self.ask = ask
-        self.ids = {}
+        self.ids = RecordedIds()
         self.first_offsets = ({}, {})
         self.differences = []
         self.asked = 0
@@ -119,33 +143,33 @@ class Replay:
 
     def run(self, path):
         answers = self._recorded_answers(path)
-        for frame in frames_of(path):
-            if frame["dir"] == "request" and not self._is_served(frame):
+        for frame in _in_order(frames_of(path)):
+            if self._is_served(frame):
+                self._one(frame, answers.get(_exchange(frame)))
+            else:
                 self.skipped += 1
-            elif frame["dir"] == "request":
-                self._one(frame, answers.get((frame["conn"], frame["correlation_id"], frame["api_key"])))
         return self.differences
 
     def _recorded_answers(self, path):
         return {
-            (frame["conn"], frame["correlation_id"], frame["api_key"]): bytes.fromhex(frame["hex"])
-            for frame in frames_of(path)
-            if frame["dir"] == "response"
+            _exchange(frame): bytes.fromhex(frame["hex"]) for frame in frames_of(path) if frame["dir"] == "response"
         }
 
     def _is_served(self, frame):
         return differences.is_compared(frame["api_key"])
 
     def _one(self, frame, recorded):
+        key, version = frame["api_key"], frame["version"]
         header, request = whole.decode_request(bytes.fromhex(frame["hex"]))
-        self._replace_ids(request)
+        self.ids.replace(request)
         sent = b"".join(whole.encode_request(header, request))
         if recorded is None:
             self.ask(frame["conn"], sent)
             return  # the client had gone before the answer came
+        if error_codes(self._decoded(recorded, key, version)) & COME_AGAIN:
+            return
         self.asked += 1
         deadline = time.monotonic() + PATIENCE_S
-        key, version = frame["api_key"], frame["version"]
         left, right = self._both(self.ask(frame["conn"], sent), recorded, key, version)
         while left != right and (key in READING or _asks_again(right)) and time.monotonic() < deadline:
             left, right = self._both(self.ask(frame["conn"], sent), recorded, key, version)
@@ -157,8 +181,8 @@ class Replay:
         theirs = self._decoded(recorded, key, version)
         mine = CLOSED if ours == CLOSED else self._decoded(ours, key, version)
         if mine != CLOSED:
-            self._learn_ids(theirs, mine)
-        return self._comparable(theirs, key, 0), self._comparable(mine, key, 1)
+            self.ids.learn(key, theirs, mine)
+        return self._comparable(self.ids.with_our_members(theirs), key, 0), self._comparable(mine, key, 1)
 
     def comparable(self, frame, key, version):
         """What counts of a recorded answer."""
@@ -170,28 +194,6 @@ class Replay:
             version = 0
         response = whole.decode_response(frame, key, version)[1]
         return to_json(response, version)
-
-    # Topic ids
-
-    def _replace_ids(self, struct):
-        for field in struct.fields:
-            value = getattr(struct, field.name)
-            if field.kind == UUID and value in self.ids:
-                setattr(struct, field.name, self.ids[value])
-            elif field.kind == STRUCT and isinstance(value, Struct):
-                self._replace_ids(value)
-            elif field.kind == ARRAY and value and isinstance(value[0], Struct):
-                for item in value:
-                    self._replace_ids(item)
-
-    def _learn_ids(self, theirs, mine):
-        ours = {}
-        _collect_ids(mine, ours)
-        known = {}
-        _collect_ids(theirs, known)
-        for name, topic_id in known.items():
-            if name in ours:
-                self.ids[parse_uuid(topic_id)] = parse_uuid(ours[name])
 
     # What can be compared
 
@@ -221,20 +223,16 @@ class Replay:
 
 def _asks_again(form):
     """Whether every client would: the broker has heard of the partition, and its log is still being made."""
-    if isinstance(form, dict):
-        return form.get("errorCode") == NOT_LEADER_OR_FOLLOWER or any(map(_asks_again, form.values()))
-    return isinstance(form, list) and any(map(_asks_again, form))
+    return bool(error_codes(form) & {NOT_LEADER_OR_FOLLOWER, *COME_AGAIN})
 
 
-def _collect_ids(form, found):
+def error_codes(form):
     if isinstance(form, list):
-        for item in form:
-            _collect_ids(item, found)
-    elif isinstance(form, dict):
-        if form.get("topicId") and form.get("name") and parse_uuid(form["topicId"]) != ZERO_UUID:
-            found[form["name"]] = form["topicId"]
-        for value in form.values():
-            _collect_ids(value, found)
+        return set().union(*map(error_codes, form))
+    if not isinstance(form, dict):
+        return set()
+    own = {value for name, value in form.items() if name in ("errorCode", "partitionErrorCode")}
+    return own.union(*(error_codes(value) for value in form.values()))
 
 
 def _order(item):

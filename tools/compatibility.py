@@ -6,7 +6,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "interop"))
 
 import suites_section
-from scenarios import CLIENTS, GROUPS, RELEASES, SCENARIOS, Scenario, why_not
+from scenarios import ALL, CLIENTS, GROUPS, RELEASES, Scenario, why_not
 
 INTRO = """\
 # Which clients work, and with what
@@ -16,9 +16,12 @@ cell that says *yes* with the real, unmodified client against a broker that was 
 release profile (4.3, the default, and 3.3), and fails if one does not hold. A number of a release stands where it holds
 with that one alone; an empty cell was not asked of that client, and the reasons are below.
 
-Consuming is with assigned partitions; [gaps.md](gaps.md) tells what is not served yet.
-kafkajs and @platformatic/kafka consume in groups only, so that their rows stand for the Fetch requests that their
-consumers are made of.
+Under *Consuming* the partitions are assigned by hand. *Consuming in groups* is the life of a group: members join, leave
+and are killed, and a static one comes back, from another process, to its partitions without a rebalance; every record
+is read and committed. *Transactions* are copies of a topic with offsets in them, by three processes in turn, of which
+one is killed and one paused with a transaction open; on 4.3 in the consumer protocol, where the client has it.
+[gaps.md](gaps.md) tells what is not served yet. kafkajs and @platformatic/kafka consume in groups only, so that their
+rows under *Consuming* stand for the Fetch requests that their consumers are made of.
 
 The versions that are tested: the Java clients as named, confluent-kafka, kafka-python, aiokafka, kafkajs and
 @platformatic/kafka as pinned in `tests/interop/clients.py`, kcat as Debian has it.
@@ -63,7 +66,7 @@ def _reasons() -> str:
     reasons: dict[str, dict[str, None]] = {}
     for client in CLIENTS:
         for release in RELEASES:
-            for scenario in SCENARIOS:
+            for scenario in ALL:
                 reason = why_not(client, release, scenario.name)
                 if reason is not None:
                     reasons.setdefault(f"{client}: {reason}", {})[scenario.name] = None

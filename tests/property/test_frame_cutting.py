@@ -18,6 +18,7 @@ class Script:
 
     is_ready = True
     peer = ("peer", 1)
+    is_buffered = False
 
     def __init__(self, data, cuts, fileno):
         self._fileno = fileno

@@ -70,6 +70,17 @@ def check_producers(partition, log, view):
         raise ViolationError("P5", f"{partition}: producers {found}, replayed {expected}")
 
 
+def check_stable_offset(partition, log, view):
+    """L6 from a replay of the whole log, of which everything is committed."""
+    replay = Replay()
+    for each in view.batches:
+        replay.add(each, each.base_offset)
+    open_at = [producer.txn_first for producer in replay.producers.values() if producer.txn_first >= 0]
+    expected = min([log.high_watermark, *open_at])
+    if log.last_stable_offset != expected:
+        raise ViolationError("L6", f"{partition}: stable up to {log.last_stable_offset}, replayed {expected}: {log}")
+
+
 def check_resources(broker):
     """X5: the clients have gone, and nothing of them is left but their fetch sessions."""
     server = broker.server.broker

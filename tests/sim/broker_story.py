@@ -41,6 +41,8 @@ QUIET_MS = 6_000
 
 
 class Story:
+    properties = PROPERTIES
+
     def __init__(self, seed, *, release=None, topics=None):
         self.seed = seed
         self.world = World(seed)
@@ -54,6 +56,7 @@ class Story:
         self.topic_names = {}
         self.life = 0
         self.crashes_us = []
+        self.began_us = 0  # when the broker was ready, in this life
         self.begun = set(self.partitions)  # those that are led in this life
         self.epochs = {}  # by partition, the leader epoch of each life
         self.producer_ids = set()
@@ -64,7 +67,7 @@ class Story:
         self._turns = -1
         self._high_watermarks = {}
         self._first_high_watermarks = {}  # as a life has found them
-        self.broker = SimBroker(self.world, release=self.release, properties=PROPERTIES)
+        self.broker = SimBroker(self.world, release=self.release, properties=self.properties)
 
     # The story.
 
@@ -221,6 +224,7 @@ class Story:
             if self.broker.node.is_up:
                 self.broker.wait_until_ready()
                 self.broker.node.disk.before_operation = None
+                self.began_us = self.world.now_us
                 return
 
     def begin(self, partition, hosted):

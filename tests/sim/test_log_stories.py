@@ -1,4 +1,4 @@
-"""Short stories of one mishap each. The first five are there to notice a step that is left out:
+"""Short stories of one mishap each. The first six are there to notice a step that is left out:
 
 | the step that is left out | the story that notices |
 |---|---|
@@ -7,8 +7,10 @@
 | loading keeps the segments that a finished replacement stands for | `test_loading_finishes_a_replacement` |
 | `_quiet` does not wait (truncation.py) | `test_a_truncation_waits_for_a_rename_that_is_under_way` |
 | `flushed` does not look at the generation | `test_a_flush_from_before_a_truncation_moves_nothing` |
+| `_drop` does not sync the directory (recovery.py) | `test_what_lay_behind_a_damaged_batch_never_comes_back` |
 """
 
+from contextlib import suppress
 from itertools import pairwise
 
 import pytest
@@ -24,7 +26,7 @@ from odradek.log.producer_rebuild import rebuild_job
 from odradek.log.read import TXN_COMMITTED
 from odradek.log.replace import swap_job, sync_dir_job
 from odradek.records.batch import batches
-from odradek.sim.crash import KEEP_ALL, LOSE_ALL, MIXED
+from odradek.sim.crash import KEEP_ALL, LOSE_ALL, MIXED, SimCrash
 from odradek.sim.disk import SimDisk
 from odradek.sim.rng import SimRng
 
@@ -73,6 +75,26 @@ class Replacing:
         self.partition.crash(profile)
         self.partition.load(clean=False)
         return [offset for offset, _ in self.partition.records()]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_lay_behind_a_damaged_batch_never_comes_back(seed):
+    """In a compacted log a gap says nothing: segments behind the end must be gone for good before it is cut there."""
+    partition = Partition(SimDisk(SimRng(seed).stream("disk")), config(segment_bytes=300, cleanup_policy={"compact"}))
+    for number in range(8):
+        partition.append(b"%02d" % number + b"." * 60)
+    partition.flush()
+    partition.recovery_point = 0  # the checkpoint was not written yet
+    partition.disk.flip_bit(f"{partition.directory}/{names.file_name(2, names.LOG)}", 200)
+    for nth in range(1, 30):
+        again = Partition.__new__(Partition)
+        again.__dict__ |= partition.__dict__ | {"disk": partition.disk.clone(SimRng(seed * 100 + nth).stream("disk"))}
+        again.disk.crash_at(nth)
+        with suppress(SimCrash):
+            again.load(clean=False)
+        again.crash(MIXED)
+        again.load(clean=False)
+        assert [offset for offset, _ in again.records()] == [0, 1, 2]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

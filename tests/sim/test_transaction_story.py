@@ -29,6 +29,7 @@ def test_transactions_are_whole_and_nothing_late_touches_the_next(first):
     assert states.count(ABORTED) > SEEDS_PER_TEST // 2
     assert len(states) > states.count(COMMITTED) + states.count(ABORTED), "some never learnt how they ended"
     assert sum(story.ghosts for story in stories) > 5 * SEEDS_PER_TEST, "late and repeated requests"
+    assert sum(story.looks for story in stories) > 2 * SEEDS_PER_TEST, "at last stable offsets"
     assert sum(story.broker.node.incarnation for story in stories) > 0, "crashes"
 
 

@@ -7,7 +7,7 @@ that anybody was told. Producers of version 2 meet late and repeated requests. T
 told from new ones (T6 is what version 2 is for).
 """
 
-from broker_invariants import LogView, check_dir
+from broker_invariants import LogView, check_dir, check_stable_offset
 from broker_kit import PORT, SimBroker, SimClient
 from faulty_link import HEALTHY, Faults
 from transaction_client import BadRoute
@@ -51,6 +51,7 @@ class TransactionStory:
         self.errors = []
         self.is_healed = False
         self.is_quiet = False  # all that was late has arrived
+        self.looks = 0  # at last stable offsets
         self.lives = 0
         self.current = {}
         self.clients = []
@@ -75,8 +76,20 @@ class TransactionStory:
         for _ in range(self.chance.between(*EVENTS)):
             self.draw_faults()
             self.pass_ms(self.chance.between(*EVENT_MS))
+            self.look()
             self.draw_event()()
         self.finish()
+
+    def look(self):
+        """L6, between two events: the last stable offset is where the first open transaction begins."""
+        if not self.broker.node.is_up or not self.broker.server.is_ready:
+            return
+        files = self.broker.node.disk.snapshot()
+        for partition in self.outputs:
+            log = self.log(partition)
+            if log is not None and log.high_watermark == log.log_end_offset:
+                check_stable_offset(partition, log, LogView(files, partition))
+                self.looks += 1
 
     def make_topics(self):
         client = SimClient(self.world, "maker", self.broker.address)

@@ -6,6 +6,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import time
 import urllib.request
 from pathlib import Path
@@ -308,6 +309,70 @@ def test_more_brokers_come_later(tmp_path):
     assert "cluster" in refused("--brokers", "3", "--data", str(tmp_path / "data"), status=2)
 
 
+# Places where brokers are started
+
+
+@pytest.mark.parametrize("lost", [">&-", ">/dev/full"])
+def test_a_ready_line_that_nobody_takes_does_not_stop_it(tmp_path, lost):
+    port = free_port()
+    start = [sys.executable, "-m", "odradek", "start", "--data", str(tmp_path), "--listen", f"127.0.0.1:{port}"]
+    process = subprocess.Popen(["sh", "-c", f'exec "$@" {lost}', "sh", *start], stderr=subprocess.PIPE, text=True)
+    try:
+        until(lambda: is_open(port))
+        assert answers(("127.0.0.1", port))
+        process.terminate()
+        _, error = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert process.returncode == 0
+    assert error.startswith("odradek: warning: standard output: ")
+    assert error.count("\n") == 1
+
+
+def is_open(port):
+    with socket.socket() as connection:
+        return connection.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_a_reader_of_the_first_line_may_leave(tmp_path):
+    """`odradek start | head -1`."""
+    with BrokerProcess("--data", str(tmp_path / "data")) as broker:
+        broker.process.stdout.close()
+        broker.process.stdout = None
+        assert answers(broker.address)
+        assert broker.stop() == (0, "")
+
+
+@pytest.mark.parametrize("listen", ["[::1]:0", "localhost:0"])
+def test_an_address_may_be_a_name_or_of_ipv6(tmp_path, listen):
+    with BrokerProcess("--data", str(tmp_path / "with spaces"), listen=listen) as broker:
+        host, port = broker.address
+        assert host == listen.rpartition(":")[0]
+        assert broker.data == str(tmp_path / "with spaces")
+        assert answers((host.strip("[]"), port))
+
+
+def test_two_starts_at_once_are_one_broker(tmp_path):
+    brokers = [BrokerProcess("--data", str(tmp_path / "data")) for _ in range(2)]
+    until(lambda: any(broker.process.poll() is not None for broker in brokers))
+    loser = next(broker for broker in brokers if broker.process.poll() is not None)
+    status, error = loser.wait()
+    assert status == 1
+    assert "is in use" in error
+    with next(broker for broker in brokers if broker is not loser) as winner:
+        assert answers(winner.address)
+        assert winner.stop() == (0, "")
+
+
+@pytest.mark.parametrize("moment", [".lock", "meta.properties", "__cluster_metadata-0/00000000000000000000.log"])
+def test_ctrl_c_during_the_start(tmp_path, moment):
+    broker = BrokerProcess("--data", str(tmp_path / "data"))
+    until((tmp_path / "data" / moment).exists)
+    assert broker.stop(signal.SIGINT) == (0, "")
+    with BrokerProcess("--data", str(tmp_path / "data")) as again:
+        assert answers(again.address)
+
+
 # Kafka's scripts
 
 
@@ -334,7 +399,13 @@ def test_kafkas_scripts_format_start_and_stop(tmp_path):
     formatted = script("kafka-storage.sh", "format", "-t", cluster, "-c", str(config), "--standalone")
     assert formatted.returncode == 0, formatted.stderr
 
-    script("kafka-server-start.sh", "-daemon", str(config), "--override", "node.id=1", env=environment)
+    start = [
+        "-daemon",
+        config.name,
+        "--override",
+        "node.id=1",
+    ]  # a relative path is found again by the script that stops
+    script("kafka-server-start.sh", *start, env=environment, cwd=tmp_path)
     output = tmp_path / "logs" / "kafkaServer.out"
     until(lambda: output.exists() and "Kafka Server started" in output.read_text())
     assert re.search(

@@ -11,6 +11,7 @@ from odradek.broker.directory_assignments import DirectoryAssignments
 from odradek.broker.failures import DirFailures, OnFatal
 from odradek.broker.lifecycle import BrokerLifecycle, LifecycleConfig, Registration
 from odradek.broker.listening import HostName, advertised_endpoints, bind
+from odradek.broker.load_report import LoadReport
 from odradek.broker.metadata_publisher import BrokerMetadataPublisher
 from odradek.broker.producer_ids import ProducerIds
 from odradek.broker.server_log import Logger
@@ -135,11 +136,18 @@ class BrokerServer:
             jobs=shared.jobs,
         )
         failures = DirFailures(
-            shared.dirs.metadata_dir, shared.dirs.directory_ids, self.lifecycle, self._log, self._on_fatal
+            shared.dirs.metadata_dir,
+            shared.dirs.directory_ids,
+            self.lifecycle,
+            self._log,
+            self._on_fatal,
+            shared.loop.ports.clock.mono_ms,
         )
         self.logs.dirs.listen(failures.failed)
+        self.logs.dirs.listen_when_full(failures.full)
         try:
-            await self.logs.start(is_stray=self._is_stray, locked=shared.dirs.locked)
+            report = LoadReport(self._logger("kafka.log.LogManager"))
+            await self.logs.start(is_stray=self._is_stray, on_progress=report.tell, locked=shared.dirs.locked)
         except (LogDirRefused, errors.KafkaStorageError) as error:
             raise StartRefused(str(error)) from error
 

@@ -3,7 +3,9 @@
 from typing import Protocol
 
 from odradek.broker.server_log import Logger
+from odradek.broker.shares import Shares
 from odradek.coordinator.group.coordinator import GroupCoordinator
+from odradek.coordinator.group.share.effects import InitializeState
 from odradek.coordinator.metrics import register_groups, register_transactions
 from odradek.coordinator.shard import Tell
 from odradek.coordinator.transaction.coordinator import TransactionCoordinator
@@ -36,6 +38,14 @@ class Coordinators:
         register_groups(services.metrics, services.groups)
         register_transactions(services.metrics, services.transactions)
         self._all: list[Coordinator] = [services.groups, services.transactions]
+        if services.release.name != "3.3":
+            self._all.append(self._share_groups(services, _teller(log)))
+
+    @staticmethod
+    def _share_groups(services: Services, tell: Tell) -> Shares:
+        shares = services.shares = Shares(services, tell)
+        services.groups.performers[InitializeState] = lambda shard, wanted: shares.groups.perform(shard, wanted)
+        return shares
 
     def applied(self, delta: MetadataDelta, image: MetadataImage) -> None:
         """After the replica manager has taken the delta over."""

@@ -111,13 +111,25 @@ def wire(configs: DynamicBrokerConfig, services: Any) -> None:
     configs.listen(_concerns_logs, lambda layers: services.logs.update_broker_defaults(layers))
     configs.listen(any_of("cordoned.log.dirs"), lambda layers: services.lifecycle.communicate_now())
     configs.listen(concerns_network, lambda layers: services.socket_server.update_config(layers.config))
-    configs.listen(_concerns_logs, lambda layers: services.replicas.update_config(layers))
-    configs.listen(starting_with("group.consumer."), lambda layers: services.groups.update_config(layers.config))
+    configs.listen(_concerns_replicas, lambda layers: services.replicas.update_config(layers))
+    configs.listen(
+        starting_with("group.consumer.", "group.share.", "group.streams."),
+        lambda layers: services.groups.update_config(layers.config),
+    )
 
 
-_concerns_logs = starting_with(
-    "log.", "compression.", "message.", "cordoned.", "num.recovery.", "producer.id.", "min.insync.", "unclean."
+LOG_PREFIXES = (
+    "log.",
+    "compression.",
+    "message.",
+    "cordoned.",
+    "num.recovery.",
+    "producer.id.",
+    "min.insync.",
+    "unclean.",
 )
+_concerns_logs = starting_with(*LOG_PREFIXES)
+_concerns_replicas = starting_with(*LOG_PREFIXES, "transaction.partition.")
 concerns_network = starting_with("num.network.", "max.connection", "ssl.", "sasl.")
 
 

@@ -7,12 +7,13 @@ from odradek.broker.server_log import Logger
 from odradek.log.log_dir import LogDir
 
 OnFatal = Callable[[str], None]
+FULL_TOLD_EVERY_MS = 60_000  # clients try again many times a second
 
 
 class DirFailures:
     """Listens to the log manager's dirs."""
 
-    __slots__ = ("_directory_ids", "_lifecycle", "_log", "_metadata_dir", "_on_fatal")
+    __slots__ = ("_directory_ids", "_full_told_ms", "_lifecycle", "_log", "_metadata_dir", "_mono_ms", "_on_fatal")
 
     def __init__(
         self,
@@ -21,12 +22,15 @@ class DirFailures:
         lifecycle: Any,
         log: Logger,
         on_fatal: OnFatal,
+        mono_ms: Callable[[], int],
     ) -> None:
         self._metadata_dir = metadata_dir
         self._directory_ids = directory_ids
         self._lifecycle = lifecycle
         self._log = log
         self._on_fatal = on_fatal
+        self._mono_ms = mono_ms
+        self._full_told_ms: dict[str, int] = {}  # by dir
 
     def failed(self, log_dir: LogDir, is_last: bool) -> None:
         self._log.error(f"Stopping serving logs in dir {log_dir.path}: {log_dir.failure}")
@@ -36,3 +40,11 @@ class DirFailures:
             self._on_fatal(f"Shutdown broker because all log dirs have failed, {log_dir.path} last: {log_dir.failure}")
         elif log_dir.path in self._directory_ids:
             self._lifecycle.dir_failed(self._directory_ids[log_dir.path])
+
+    def full(self, log_dir: LogDir) -> None:
+        now_ms, told_ms = self._mono_ms(), self._full_told_ms.get(log_dir.path)
+        if told_ms is None or now_ms - told_ms >= FULL_TOLD_EVERY_MS:
+            self._full_told_ms[log_dir.path] = now_ms
+            self._log.error(
+                f"There is no space left in the log dir {log_dir.path}: writes are refused until there is some again"
+            )

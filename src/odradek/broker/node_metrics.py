@@ -13,6 +13,8 @@ _CONTROLLER = "KafkaController"
 def register(registry: Registry, services: Services) -> None:
     _register_broker(registry, services)
     _register_cluster(registry, services)
+    _register_metadata(registry, services)
+    _register_fetchers(registry)
     registry.collect(lambda: _of_logs(services.logs))
 
 
@@ -30,6 +32,7 @@ def _register_broker(registry: Registry, services: Services) -> None:
         lambda: services.metadata.image.append_ms,
     )
     registry.gauge("kafka.log", "LogManager", "OfflineLogDirectoryCount", lambda: len(services.logs.dirs.offline))
+    registry.gauge("kafka.log", "LogManager", "CordonedLogDirectoryCount", lambda: len(services.logs.dirs.cordoned))
     for path in services.logs.dirs.by_path:
         _register_dir(registry, services, path)
 
@@ -38,7 +41,16 @@ def _register_dir(registry: Registry, services: Services, path: str) -> None:
     def is_offline() -> Number:
         return int(not services.logs.dirs.by_path[path].is_online)
 
-    registry.gauge("kafka.log", "LogManager", "LogDirectoryOffline", is_offline, {"logDirectory": path})
+    def is_cordoned() -> Number:
+        return int(path in services.logs.dirs.cordoned)
+
+    def uncleanable() -> Number:
+        return len([each for each in services.logs.cleaner.uncleanable if each.rpartition("/")[0] == path])
+
+    tags = {"logDirectory": path}
+    registry.gauge("kafka.log", "LogManager", "LogDirectoryOffline", is_offline, tags)
+    registry.gauge("kafka.log", "LogManager", "LogDirectoryCordoned", is_cordoned, tags)
+    registry.gauge("kafka.log", "LogCleanerManager", "uncleanable-partitions-count", uncleanable, tags)
 
 
 def _register_cluster(registry: Registry, services: Services) -> None:
@@ -58,6 +70,36 @@ def _register_cluster(registry: Registry, services: Services) -> None:
         "PreferredReplicaImbalanceCount",
         lambda: sum(each.leader != each.replicas[0] for each in _partitions(services)),
     )
+
+
+def _register_metadata(registry: Registry, services: Services) -> None:
+    """How far the metadata log is applied. The active controller does not lag: it has made the records."""
+
+    def lag_ms() -> int:
+        applied_ms: int = services.metadata.image.append_ms
+        return max(0, services.clock.wall_ms() - applied_ms)
+
+    def gauge(name: str, read: Any) -> None:
+        registry.gauge("kafka.controller", _CONTROLLER, name, read)
+
+    gauge("LastAppliedRecordOffset", lambda: services.metadata.image.offset)
+    gauge("LastAppliedRecordTimestamp", lambda: services.metadata.image.append_ms)
+    gauge("LastAppliedRecordLagMs", lambda: 0 if services.raft.is_leader else lag_ms())
+    gauge("LastCommittedRecordOffset", lambda: services.raft.high_watermark - 1)
+    registry.attribute("kafka.server", "broker-metadata-metrics", "last-applied-record-lag-ms", lag_ms)
+    loader = ("kafka.server", "MetadataLoader")
+    registry.gauge(*loader, "CurrentMetadataVersion", lambda: services.metadata.image.features.metadata_version)
+    registry.gauge(*loader, "CurrentControllerId", lambda: _id_or_none(services.raft.leader_and_epoch[0]))
+
+
+def _id_or_none(node_id: int | None) -> int:
+    return -1 if node_id is None else node_id
+
+
+def _register_fetchers(registry: Registry) -> None:
+    """Nobody is followed yet, and alarms look at these."""
+    for name in ("MaxLag", "MinFetchRate", "FailedPartitionsCount", "DeadThreadCount"):
+        registry.gauge("kafka.server", "ReplicaFetcherManager", name, lambda: 0, {"clientId": "Replica"})
 
 
 def _partitions(services: Services) -> Iterator[Any]:

@@ -26,7 +26,7 @@ from odradek.config.errors import ConfigError
 from odradek.config.legacy_cluster import refuse_legacy_cluster
 from odradek.config.listeners import has_role
 from odradek.handlers.faults import Faults
-from odradek.network.listener_security import MakeTlsContext
+from odradek.network.listener_security import MakeTlsContext, unserved_mechanisms
 from odradek.protocol.releases import by_name
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
@@ -159,7 +159,7 @@ class KafkaRaftServer:
 
     def _warn(self, configs: DynamicBrokerConfig) -> None:
         log = self.log.logger("kafka.server.KafkaConfig")
-        self.config_warnings = configs.config.warnings
+        self.config_warnings = (*configs.config.warnings, *unserved_mechanisms(configs.config))
         for warning in self.config_warnings:
             log.warn(warning)
         if not has_role(configs.config, "controller") or not has_role(configs.config, "broker"):

@@ -78,6 +78,7 @@ class Shared:
             metrics=self.metrics,
             log_levels=LogLevels(),
         )
+        self.metrics.before_reading(lambda: self.services.error_counts.hand_in(self.metrics))
         log.levels = self.services.log_levels.levels
 
     @property

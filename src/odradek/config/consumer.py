@@ -75,10 +75,10 @@ ROWS = section(
         "Fails when a broker cannot wait for stable offsets, for Kafka Streams.", internal=True),
     row("share.acknowledgement.mode", STRING, "implicit", one_of("implicit", "explicit"), MEDIUM,
         "Whether records of a share group are acknowledged by the next poll or one by one.",
-        only="4.3", not_served=reasons.SHARE),
+        only="4.3", not_served=reasons.CLIENT),
     row("share.acquire.mode", STRING, "BATCH_OPTIMIZED", mode_of("batch_optimized", "record_limit"), MEDIUM,
         "Whether a share fetch acquires whole batches or keeps to the number of records asked for.",
-        only="4.3", not_served=reasons.SHARE),
+        only="4.3", not_served=reasons.CLIENT),
 )
 # fmt: on
 

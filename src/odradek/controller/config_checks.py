@@ -162,7 +162,8 @@ def _check_group(core: "ControllerCore", configs: Mapping[str, str]) -> None:
     values = {name: rows[name].parse(value) for name, value in configs.items()}
     for name, value in values.items():
         kind, _, rest = name.partition(".")
-        low, high = f"group.{kind}.min.{rest}", f"group.{kind}.max.{rest}"
+        limited = rest.removeprefix("num.")  # the limit of `num.standby.replicas` has no such word
+        low, high = f"group.{kind}.min.{limited}", f"group.{kind}.max.{limited}"
         if low in limits and value < limits[low]:
             raise InvalidConfig(f"{name} must be greater than or equal to {low}")
         if high in limits and value > limits[high]:

@@ -19,23 +19,26 @@ GROUP_BEAN, TRANSACTION_BEAN = "group-coordinator-metrics", "transaction-coordin
 
 CLASSIC_STATES = ("PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty")
 CONSUMER_STATES = ("Empty", "Assigning", "Reconciling", "Stable", "Dead")
+STREAMS_STATES = ("Empty", "NotReady", "Assigning", "Reconciling", "Stable", "Dead")
 SHARD_STATES = (LOADING, ACTIVE, FAILED)
 
 
 class Census:
     """What there is in all shards at one moment."""
 
-    __slots__ = ("classic", "consumer", "offsets", "shards")
+    __slots__ = ("classic", "consumer", "offsets", "shards", "streams")
 
     def __init__(self, shards: "Iterable[tuple[str, GroupCore]]" = ()) -> None:
         self.classic: Counter[str] = Counter()
         self.consumer: Counter[str] = Counter()
         self.shards: Counter[str] = Counter()
+        self.streams: Counter[str] = Counter()
         self.offsets = 0
         for state, core in shards:
             self.shards[state] += 1
             self.classic.update(group.state for group in core.groups.values())
             self.consumer.update(group.state for group in core.consumers.groups.values())
+            self.streams.update(group.state for group in core.streams.groups.values())
             self.offsets += core.offsets.count()
 
 
@@ -64,8 +67,11 @@ def _register_group_counts(registry: Registry, census: Callable[[], Census]) -> 
 
     attribute("group-count", lambda: census().classic.total(), protocol="classic")
     attribute("group-count", lambda: census().consumer.total(), protocol="consumer")
+    attribute("group-count", lambda: census().streams.total(), protocol="streams")
     for state in CONSUMER_STATES:
         attribute("consumer-group-count", lambda state=state: census().consumer[state], state=state)  # type: ignore[misc]
+    for state in STREAMS_STATES:
+        attribute("streams-group-count", lambda state=state: census().streams[state], state=state)  # type: ignore[misc]
     for state in SHARD_STATES:
         attribute("num-partitions", lambda state=state: census().shards[state], state=state)  # type: ignore[misc]
 
@@ -78,6 +84,7 @@ def _register_group_rates(registry: Registry, coordinator: "GroupCoordinator") -
         "offset-deletion": lambda: counts.offset_deletions,
         "group-completed-rebalance": lambda: counts.rebalances_completed,
         "consumer-group-rebalance": lambda: counts.consumer_rebalances,
+        "streams-group-rebalance": lambda: counts.streams_rebalances,
     }
     for name, read in counted.items():
         registry.attribute(SERVER, GROUP_BEAN, f"{name}-count", read)

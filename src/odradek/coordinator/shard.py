@@ -218,11 +218,11 @@ class Shard(Generic[C]):
 
     # Events
 
-    def run(self, event: Callable[[C], Decision[R]]) -> Pending[R]:
-        """Lets the core decide; done when the answer may be given."""
+    def run(self, event: Callable[[C], Decision[R]], now: Now | None = None) -> Pending[R]:
+        """Lets the core decide; done when the answer may be given. `now` is for who has read the clocks already."""
         pending = self._run(event)
         if self.state is ACTIVE:
-            self._go_on()
+            self._go_on(now)
         return pending
 
     def wait(self, event: Callable[[C, Any], Decision[Any]]) -> Pending[Any]:
@@ -272,9 +272,10 @@ class Shard(Generic[C]):
             elif self._perform is not None:
                 self._perform(self, effect)
 
-    def _go_on(self) -> None:
+    def _go_on(self, now: Now | None = None) -> None:
         """What the last event has made possible, and when to look again."""
-        now = self.now()
+        if now is None:
+            now = self.now()
         self._all_of(lambda core: core.follow_up(now))
         self._arm()
 

@@ -46,8 +46,8 @@ class Shards(Generic[C]):
         "_codec",
         "_compression",
         "_decoder",
-        "_image",
         "_make_core",
+        "_partitions",
         "_perform",
         "_replicas",
         "_tell",
@@ -76,7 +76,7 @@ class Shards(Generic[C]):
         self._perform = perform
         self._tell = tell
         self._by_index: dict[int, Shard[C]] = {}
-        self._image: MetadataImage | None = None
+        self._partitions = 0  # of the topic, while there is one
         self.load_times = LoadTimes(replicas.loop.ports.clock.mono_ms)
 
     def __iter__(self) -> Iterator[Shard[C]]:
@@ -87,8 +87,7 @@ class Shards(Generic[C]):
 
     def index_of(self, key: str) -> int | None:
         """The partition that a key belongs to; None while there is no topic."""
-        topic = None if self._image is None else self._image.topics.by_name.get(self.topic)
-        return None if topic is None or not topic.partitions else partition_of(key, len(topic.partitions))
+        return partition_of(key, self._partitions) if self._partitions else None
 
     def of(self, key: str) -> Shard[C]:
         """The shard of a key, loading or active. NotCoordinator if another broker has it, or nobody."""
@@ -109,9 +108,10 @@ class Shards(Generic[C]):
 
     def applied(self, delta: "MetadataDelta", image: "MetadataImage") -> None:
         """After the replica manager has taken over a delta: takes up what is led now, lets go of what is not."""
-        self._image = image
         if delta.topics is None:
             return
+        topic = image.topics.by_name.get(self.topic)
+        self._partitions = 0 if topic is None else len(topic.partitions)
         for deleted in delta.topics.deleted.values():
             if deleted.name == self.topic:
                 self.stop()

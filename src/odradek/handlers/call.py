@@ -22,6 +22,7 @@ class LocalConnection:
         "is_privileged",
         "listener",
         "principal",
+        "variation",
     )
 
     def __init__(self, principal: Any, listener: str, address: tuple[str, int], *, is_privileged: bool = True) -> None:
@@ -34,6 +35,7 @@ class LocalConnection:
         self.is_closed = False
         self.client_software_name = ""
         self.client_software_version = ""
+        self.variation = 0
 
 
 class Call:

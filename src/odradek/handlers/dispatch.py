@@ -17,6 +17,7 @@ from typing import Any
 
 from odradek.handlers import table
 from odradek.handlers.call import Call, LocalConnection
+from odradek.handlers.error_counts import Count, ErrorCounts
 from odradek.handlers.faults import FaultAction
 from odradek.handlers.serves import Served
 from odradek.handlers.services import Services
@@ -74,6 +75,8 @@ class _Route:
     __slots__ = (
         "allow",
         "bytes_max",
+        "count_at_once",
+        "count_errors",
         "handler",
         "has_flexible_answer",
         "header_plan",
@@ -88,8 +91,10 @@ class _Route:
         "version",
     )
 
-    def __init__(self, served: Served, api: apis.Api, version: int) -> None:
+    def __init__(self, served: Served, api: apis.Api, version: int, error_counts: ErrorCounts) -> None:
         self.key = api.key
+        self.count_errors = error_counts.counter(api.key, served.response, version)
+        self.count_at_once = None if served.counts_errors else self.count_errors
         self.version = version
         self.bytes_max = apis.request_bytes_max(api.key)
         self.handler = served.handler
@@ -136,6 +141,8 @@ class Dispatcher:
         try:  # `_answer` for produce, fetch and others like them
             answer = route.handler(call, request)
             if type(answer) is route.response:
+                if route.count_at_once is not None:
+                    route.count_at_once(answer)
                 return _encode_response(route.response_plan, answer, correlation_id, route.has_flexible_answer)
         except PeerProtocolError:
             raise
@@ -153,8 +160,11 @@ class Dispatcher:
             if key == _API_VERSIONS:
                 return self._refuse_api_versions(frame, version)
             raise PeerProtocolError(f"API {key} is not served in version {version}", 0)
-        self._routes[_read_header(frame)[0]] = _Route(table.find(self.kind, key), apis.by_key(key), version)
+        self._routes[_read_header(frame)[0]] = self._route(key, version)
         return self.serve(connection, frame)
+
+    def _route(self, key: int, version: int) -> _Route:
+        return _Route(table.find(self.kind, key), apis.by_key(key), version, self.services.error_counts)
 
     def _refuse_api_versions(self, frame: memoryview, version: int) -> list[Part]:
         """Answered in version 0, which every client reads; the header must parse, the body may be anything."""
@@ -162,6 +172,7 @@ class Dispatcher:
 
         header = RequestHeader.decode(frame, apis.by_key(_API_VERSIONS).request_header_version(version))
         response = unsupported_version(self.services.release, self.kind)
+        self.services.error_counts.counter(_API_VERSIONS, type(response), 0)(response)
         return _encode_response(response.plan(0), response, header.correlation_id, False)
 
     def answer_api_versions(self, frame: memoryview) -> list[Part]:
@@ -189,18 +200,20 @@ class Dispatcher:
         """What a handler has returned: its response, None for no answer, or something that it waits for."""
         try:
             if answer is None or type(answer) is route.response:
-                return self._framed_or_none(route, call, answer)
+                return self._framed_or_none(route, call, answer, route.count_at_once)
             if answer.is_done:  # it was awaited by nobody and is there already: no trip through the queue
-                return self._framed_or_none(route, call, answer.value())
+                return self._framed_or_none(route, call, answer.value(), route.count_errors)
             return self._park(route, call, request, answer)
         except PeerProtocolError:
             raise
         except Exception as error:  # noqa: BLE001 - as above
             return self._refused(route, call, request, error)
 
-    def _framed_or_none(self, route: _Route, call: Call, response: Any) -> Answer:
+    def _framed_or_none(self, route: _Route, call: Call, response: Any, count: Count | None) -> Answer:
         if response is None:
             return None
+        if count is not None:
+            count(response)
         return _encode_response(route.response_plan, response, call.correlation_id, route.has_flexible_answer)
 
     def _run(self, coroutine: Coroutine[Any, None, Any]) -> Any:
@@ -219,7 +232,7 @@ class Dispatcher:
         if parked.is_done and done.error is not None:
             return  # given up
         try:
-            answer = self._framed_or_none(route, call, done.value())
+            answer = self._framed_or_none(route, call, done.value(), route.count_errors)
         except PeerProtocolError as error:
             parked.fail(error)
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
@@ -239,6 +252,7 @@ class Dispatcher:
         """The answer to a request whose handler raised. If even that cannot be made, the connection closes."""
         try:
             response = route.refuse(request, self._as_kafka_error(call, error), route.version)
+            route.count_errors(response)
             return _encode_response(route.response_plan, response, call.correlation_id, route.has_flexible_answer)
         except PeerProtocolError:
             raise  # what can only be told by a close, as of a produce request without acks
@@ -271,7 +285,7 @@ class Dispatcher:
         assert request.api_key is not None
         connection = LocalConnection(principal, listener, address)
         call = Call(self.services, connection, request.api_key, version, 0, client_id)
-        route = _Route(table.find(self.kind, request.api_key), apis.by_key(request.api_key), version)
+        route = self._route(request.api_key, version)
         return self.services.loop.spawn(self._answer_local(route, call, request))
 
     async def _answer_local(self, route: _Route, call: Call, request: Request) -> Any:

@@ -1,12 +1,13 @@
 """Produce, versions 0-13: one batch per partition, appended by its leader.
 
      1  throttle time          2  log append time        3  batches of magic 2, one per partition, transactional id
-     5  log start offset       7  zstd                   8  errors of single records, with messages
-    10  hints at the current leader                     12  the leader adds the partition to the transaction
-    13  topic ids
+     4  KAFKA_STORAGE_ERROR    5  log start offset       6  a throttled answer is sent at once (KIP-219)
+     7  zstd                   8  errors of single records, with messages            9  flexible
+    10  hints at the current leader                     11  TRANSACTION_ABORTABLE may be answered
+    12  the leader adds the partition to the transaction                            13  topic ids
 
-WRITE on each topic; WRITE on the transactional id if there are transactional records. With acks=0 there is no answer,
-and an error closes the connection: it is all that a client would notice.
+Who may: WRITE on each topic; WRITE on the transactional id if there are transactional records. With acks=0 there is no
+answer, and an error closes the connection: it is all that a client would notice.
 
 | what is wrong | error |
 |---|---|
@@ -25,7 +26,7 @@ and an error closes the connection: it is all that a client would notice.
 | not replicated in time | REQUEST_TIMED_OUT |
 """
 
-from typing import Any
+from typing import Any, TypeVar
 
 from odradek.handlers.authorization import TOPIC, TRANSACTIONAL_ID, WRITE
 from odradek.handlers.call import Call
@@ -60,6 +61,8 @@ from odradek.replica.append import AppendRequest, append, append_at_once
 from odradek.replica.delayed import all_of
 from odradek.replica.partition import Partition
 from odradek.replica.transactions import append_verified, check_transaction
+
+A = TypeVar("A", ProduceResponse | None, ProduceResponse | Pending[ProduceResponse | None] | None)
 
 NO_OFFSET = -1
 TOPIC_ID_VERSION_MIN = 13
@@ -97,14 +100,14 @@ def refuse(request: ProduceRequest, error: errors.KafkaError, version: int) -> P
     return ProduceResponse(responses=answers)
 
 
-@serves(ProduceRequest, versions="0-13", refuse=refuse)
+@serves(ProduceRequest, versions="0-13", refuse=refuse, counts_errors=True)
 def produce(call: Call, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse | None] | None:
     topics = request.topic_data
     if len(topics) == 1:
         topic = topics[0]
         if len(topic.partition_data) == 1 and (answer := _produce_one(call, request, topic)) is not None:
             return answer
-    return _produce_many(call, request)
+    return _counted(call, _produce_many(call, request))
 
 
 def _produce_one(
@@ -136,11 +139,12 @@ def _produce_one(
     try:
         info = append_at_once(replicas, partition, records, services.clock.wall_ms(), request)
     except errors.KafkaError as error:
-        return _Production(call, request).finish_failed(response, answer, error, partition)
+        return _counted(call, _Production(call, request).finish_failed(response, answer, error, partition))
     if isinstance(info, AppendInfo):
         answer.base_offset = info.first_offset
         answer.log_append_time_ms = info.log_append_time
         answer.log_start_offset = info.log_start_offset
+        services.error_counts.produced += 1
         return response
     return None if info is None else _Production(call, request).wait_for(info, response, answer, partition)
 
@@ -155,6 +159,12 @@ def _produce_many(call: Call, request: ProduceRequest) -> ProduceResponse | Pend
     if production.waits:
         return call.services.loop.spawn(production.finish_later(response))
     return production.finish(response)
+
+
+def _counted(call: Call, answer: A) -> A:
+    if type(answer) is ProduceResponse:
+        call.services.error_counts.counter(call.key, ProduceResponse, call.version)(answer)
+    return answer
 
 
 class _Production(AppendRequest):

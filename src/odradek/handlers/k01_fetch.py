@@ -1,11 +1,14 @@
 """Fetch, versions 0-18: records from the leaders of their partitions, at once or when enough is there.
 
-     1  throttle time           3  a limit for the whole answer, order counts     4  isolation level, magic 2
-     5  log start offset        7  sessions         9  leader epochs             10  zstd
-    11  preferred read replica 12  diverging epochs, hints at the current leader  13  topic ids
-    15  replica state          16  endpoints of hinted leaders                    18  high watermark of a follower
+     1  throttle time           2  magic 1          3  a limit for the whole answer, order counts
+     4  isolation level, magic 2                    5  log start offset           6  KAFKA_STORAGE_ERROR
+     7  sessions                8  a throttled answer is sent at once (KIP-219)   9  leader epochs
+    10  zstd                   11  preferred read replica                        13  topic ids
+    12  flexible; diverging epochs, hints at the current leader                  15  replica state
+    14  OFFSET_MOVED_TO_TIERED_STORAGE, to followers                             16  endpoints of hinted leaders
+    17  directory id of a follower                                               18  high watermark of a follower
 
-READ on each topic; followers need CLUSTER_ACTION on the cluster, and learn nothing without.
+Who may: READ on each topic; followers need CLUSTER_ACTION on the cluster, and learn nothing without.
 
 | what is wrong | error |
 |---|---|
@@ -27,6 +30,7 @@ from odradek.handlers.authorization import CLUSTER, CLUSTER_ACTION, CLUSTER_NAME
 from odradek.handlers.call import Call
 from odradek.handlers.leader_hints import LeaderHints
 from odradek.handlers.serves import serves
+from odradek.network.request_metrics import OF_FOLLOWER
 from odradek.protocol import errors
 from odradek.protocol.messages.k01_fetch import (
     FetchableTopicResponse,
@@ -39,6 +43,8 @@ from odradek.protocol.messages.k01_fetch import (
 from odradek.reactor.pending import Pending
 from odradek.replica.fetch import FetchParameters, not_here
 from odradek.replica.fetch_context import fetch as fetch_in_session
+from odradek.replica.fetch_one import VERSION_MIN as AT_ONCE_VERSION_MIN
+from odradek.replica.fetch_one import fetch_one
 
 TOP_LEVEL_ERROR_VERSION_MIN = 7
 ZSTD_VERSION_MIN = 10
@@ -60,7 +66,7 @@ def refuse(request: FetchRequest, error: errors.KafkaError, version: int) -> Fet
     return response
 
 
-@serves(FetchRequest, versions="0-18", refuse=refuse, is_read=True)
+@serves(FetchRequest, versions="0-18", refuse=refuse, is_read=True, counts_errors=True)
 def fetch(call: Call, request: FetchRequest) -> FetchResponse | Pending[FetchResponse]:
     services = call.services
     replicas = services.replicas
@@ -70,6 +76,13 @@ def fetch(call: Call, request: FetchRequest) -> FetchResponse | Pending[FetchRes
         replica_id, replica_epoch = state.replica_id, state.replica_epoch
     else:
         replica_id, replica_epoch = request.replica_id, -1
+    if replica_id < 0 and version >= AT_ONCE_VERSION_MIN and services.authorizer is None:
+        answer = fetch_one(replicas, request, version)
+        if answer is not None:
+            services.error_counts.fetched += 1
+            return answer
+    if replica_id >= 0:
+        call.connection.variation = OF_FOLLOWER
     parameters = FetchParameters(version, replica_id, replica_epoch, request, replicas.config.fetch_max_bytes)
     if version >= HINT_VERSION_MIN:
         parameters.on_error = lambda response: _hint(call, response)
@@ -80,6 +93,8 @@ def fetch(call: Call, request: FetchRequest) -> FetchResponse | Pending[FetchRes
         from odradek.replica.down_conversion import for_old_reader
 
         return services.loop.spawn(for_old_reader(replicas, request, version, response))
+    if type(response) is FetchResponse:
+        services.error_counts.counter(call.key, FetchResponse, version)(response)
     return response
 
 

@@ -1,10 +1,12 @@
 """ListOffsets, versions 0-11: offsets by timestamp, or at the marked places of a partition.
 
      0  a list of segment offsets      1  one offset with its timestamp     2  isolation level
-     4  leader epochs                  5  OFFSET_NOT_AVAILABLE              7  -3, the largest timestamp
-     8  -4, the local start            9  -5, the last in remote storage   11  -6, the first to be uploaded
+     3  a throttled answer is sent at once and the client does the waiting (KIP-219)
+     4  leader epochs                  5  OFFSET_NOT_AVAILABLE              6  flexible
+     7  -3, the largest timestamp      8  -4, the local start               9  -5, the last in remote storage
+    10  a timeout, for remote storage                                      11  -6, the first to be uploaded
 
-DESCRIBE on each topic. Answered by the leader; replica id -2, a debugging consumer, may ask any replica.
+Who may: DESCRIBE on each topic. Answered by the leader; replica id -2, a debugging consumer, may ask any replica.
 
 | what is wrong | error |
 |---|---|

@@ -23,6 +23,7 @@ from odradek.handlers.authorization import GROUP, READ, TOPIC
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
+from odradek.protocol.field import ZERO_UUID
 from odradek.protocol.messages.k08_offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestTopic,
@@ -30,24 +31,36 @@ from odradek.protocol.messages.k08_offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
+from odradek.reactor.pending import Pending
 
+_WITH_TIMESTAMP = 1
+_WITH_RETENTION = range(2, 5)
 _WITH_TOPIC_IDS = 10
+
+_blank = object.__new__  # a struct without values, as its constructor would make it in twice the time
 
 
 def refuse_offset_commit(request: OffsetCommitRequest, error: errors.KafkaError, version: int) -> OffsetCommitResponse:
-    return OffsetCommitResponse(topics=[_answer(topic, error.code) for topic in request.topics])
+    return OffsetCommitResponse(topics=[_answer(topic, error.code, version) for topic in request.topics])
 
 
-def _answer(topic: OffsetCommitRequestTopic, code: int) -> OffsetCommitResponseTopic:
-    partitions = [
-        OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=code)
-        for partition in topic.partitions
-    ]
-    return OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=partitions)
+def _answer(topic: OffsetCommitRequestTopic, code: int, version: int) -> OffsetCommitResponseTopic:
+    answer = _blank(OffsetCommitResponseTopic)
+    if version >= _WITH_TOPIC_IDS:
+        answer.topic_id = topic.topic_id
+    else:
+        answer.name = topic.name
+    answer.partitions = []
+    for partition in topic.partitions:
+        answered = _blank(OffsetCommitResponsePartition)
+        answered.partition_index = partition.partition_index
+        answered.error_code = code
+        answer.partitions.append(answered)
+    return answer
 
 
 @serves(OffsetCommitRequest, versions="0-10", refuse=refuse_offset_commit)
-async def offset_commit(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse:
+def offset_commit(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse | Pending[OffsetCommitResponse]:
     call.demand(READ, GROUP, request.group_id)
     if call.version == 0:
         raise errors.UnsupportedVersion("Version 0 keeps offsets in ZooKeeper; this broker has none.")
@@ -58,15 +71,32 @@ async def offset_commit(call: Call, request: OffsetCommitRequest) -> OffsetCommi
         try:
             name = _named(call, topic)
         except errors.KafkaError as error:
-            answers.append(_answer(topic, error.code))
+            answers.append(_answer(topic, error.code, call.version))
             continue
-        answers.append(answer := _answer(topic, errors.NONE))
+        answers.append(answer := _answer(topic, errors.NONE, call.version))
         _take(call, request, topic, name, answer, commits, waiting)
-    if commits:
-        codes = await call.services.groups.commit_offsets(_sender(call, request), commits)
-        for partition, code in zip(waiting, codes, strict=True):
-            partition.error_code = code
-    return OffsetCommitResponse(topics=answers)
+    response = _blank(OffsetCommitResponse)
+    response.topics = answers
+    if not commits:
+        return response
+    codes = call.services.groups.commit_offsets(_sender(call, request), commits)
+    if not codes.is_done:
+        return call.services.loop.spawn(_told_later(response, waiting, codes))
+    return _told(response, waiting, codes.value())
+
+
+async def _told_later(
+    response: OffsetCommitResponse, waiting: list[OffsetCommitResponsePartition], codes: Pending[list[int]]
+) -> OffsetCommitResponse:
+    return _told(response, waiting, await codes)
+
+
+def _told(
+    response: OffsetCommitResponse, waiting: list[OffsetCommitResponsePartition], codes: list[int]
+) -> OffsetCommitResponse:
+    for partition, code in zip(waiting, codes, strict=True):
+        partition.error_code = code
+    return response
 
 
 def _sender(call: Call, request: OffsetCommitRequest) -> CommitFrom:
@@ -99,7 +129,10 @@ def _take(
     commits: list[Commit],
     waiting: list[OffsetCommitResponsePartition],
 ) -> None:
+    version = call.version
+    retention_ms = request.retention_time_ms if version in _WITH_RETENTION else -1
     known = call.services.metadata.topic(name)
+    topic_id = ZERO_UUID if known is None else known.id  # it is kept, whether the request has named it or not
     for partition, answered in zip(topic.partitions, answer.partitions, strict=True):
         if known is None or partition.partition_index not in known.partitions:
             answered.error_code = errors.UnknownTopicOrPartition.code
@@ -111,8 +144,8 @@ def _take(
             partition.committed_offset,
             partition.committed_leader_epoch,
             partition.committed_metadata,
-            partition.commit_timestamp,
-            request.retention_time_ms,
-            bytes(topic.topic_id),
+            partition.commit_timestamp if version == _WITH_TIMESTAMP else -1,
+            retention_ms,
+            topic_id,
         )
         commits.append(commit)

@@ -10,15 +10,16 @@
 Any broker answers: it is the leader of the partition of the internal topic that the key hashes to. The topic is created
 when it is first asked for; until it is there the answer is COORDINATOR_NOT_AVAILABLE, and clients come again.
 
-Who may: DESCRIBE on the group or transactional id.
-Errors: INVALID_REQUEST for a key type that is not served, COORDINATOR_NOT_AVAILABLE, authorization.
+Who may: DESCRIBE on the group or transactional id; CLUSTER_ACTION on the cluster for the state of share groups.
+Errors: INVALID_REQUEST for a key type that is not served or a key that is none of its type,
+COORDINATOR_NOT_AVAILABLE, authorization.
 """
 
 from odradek.coordinator.shards import partition_of
-from odradek.handlers.authorization import DESCRIBE, GROUP, TRANSACTIONAL_ID
+from odradek.handlers.authorization import CLUSTER, CLUSTER_ACTION, CLUSTER_NAME, DESCRIBE, GROUP, TRANSACTIONAL_ID
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
-from odradek.handlers.topic_names import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.handlers.topic_names import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol import errors
 from odradek.protocol.messages.k10_find_coordinator import (
     Coordinator,
@@ -27,6 +28,8 @@ from odradek.protocol.messages.k10_find_coordinator import (
 )
 
 _WITH_MANY_KEYS = 4
+_WITH_SHARE_STATE = 6
+_SHARE = 2
 _NOBODY = -1
 _NO_ERROR = "NONE"  # what a broker says to one key; to several it says nothing
 
@@ -62,7 +65,7 @@ def _alone(coordinator: Coordinator, version: int) -> FindCoordinatorResponse:
 
 @serves(FindCoordinatorRequest, versions="0-6", refuse=refuse_find_coordinator)
 def find_coordinator(call: Call, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
-    if request.key_type not in _OF_TYPE:
+    if request.key_type not in _OF_TYPE and not _is_of_share_state(call, request.key_type):
         raise errors.InvalidRequest(f"There is no coordinator for keys of type {request.key_type}.")
     if call.version >= _WITH_MANY_KEYS:
         return FindCoordinatorResponse(
@@ -72,12 +75,29 @@ def find_coordinator(call: Call, request: FindCoordinatorRequest) -> FindCoordin
 
 
 def _found(call: Call, key_type: int, key: str) -> Coordinator:
-    resource_type, topic = _OF_TYPE[key_type]
     try:
+        if key_type == _SHARE:
+            _check_share_key(call, key)
+            return _leader(call, SHARE_STATE_TOPIC, key)
+        resource_type, topic = _OF_TYPE[key_type]
         call.demand(DESCRIBE, resource_type, key)
         return _leader(call, topic, key)
     except errors.KafkaError as error:
         return _failed(key, error)
+
+
+def _is_of_share_state(call: Call, key_type: int) -> bool:
+    return key_type == _SHARE and call.version >= _WITH_SHARE_STATE and call.services.shares is not None
+
+
+def _check_share_key(call: Call, key: str) -> None:
+    from odradek.replica.share.persisted import parse_coordinator_key
+
+    call.demand(CLUSTER_ACTION, CLUSTER, CLUSTER_NAME)
+    try:
+        parse_coordinator_key(key)
+    except ValueError:
+        raise errors.InvalidRequest(f"{key} names no share-partition: group, topic id and partition.") from None
 
 
 def _leader(call: Call, topic: str, key: str) -> Coordinator:

@@ -1,6 +1,9 @@
-"""DeleteRecords, versions 0-2 (1: throttled by the client; 2: flexible): moves log start offsets forward.
+"""DeleteRecords, versions 0-2: moves log start offsets forward.
 
-DELETE on each topic. The answer has the low watermark: the smallest log start offset of all live replicas.
+     1  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     2  same fields in the flexible encoding (KIP-482)
+
+Who may: DELETE on each topic. The answer has the low watermark: the smallest log start offset of all live replicas.
 
 | what is wrong | error |
 |---|---|

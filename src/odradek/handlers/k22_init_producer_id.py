@@ -5,9 +5,10 @@
      3  request: the id and epoch that the producer had, to bump its epoch (KIP-360)
      4  same fields; PRODUCER_FENCED may be answered (KIP-588)
      5  same fields; transactions of version 2 (KIP-890)
-     6  two-phase commit; declared, and served by no release
 
-Who may: without a transactional id IDEMPOTENT_WRITE on the cluster, with one WRITE on that.
+Version 6, two-phase commit, is declared and served by no release.
+
+Who may: IDEMPOTENT_WRITE on the cluster without a transactional id, with one WRITE on that.
 Errors: INVALID_REQUEST for an empty transactional id, or for one of id and epoch without the other;
 INVALID_TRANSACTION_TIMEOUT; PRODUCER_FENCED (before version 4: INVALID_PRODUCER_EPOCH) for an id and epoch that are not
 the current ones; CONCURRENT_TRANSACTIONS while a transaction of the predecessor is being ended;

@@ -1,7 +1,12 @@
-"""OffsetForLeaderEpoch, versions 0-4 (1: the epoch found; 2: for consumers, with fencing; 3: replica id; 4: flexible).
+"""OffsetForLeaderEpoch, versions 0-4: where a leader epoch ends in the log.
 
-CLUSTER_ACTION on the cluster (followers), or DESCRIBE on each topic (consumers). An epoch that is not known here is
-answered with -1 and -1. Errors: FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, UNKNOWN_TOPIC_OR_PARTITION,
+     1  response: the epoch that the end offset belongs to (KIP-279)
+     2  request: current leader epoch, for fencing; response: throttle time; open to consumers (KIP-320)
+     3  request: replica id, which is negative for consumers
+     4  same fields in the flexible encoding (KIP-482)
+
+Who may: CLUSTER_ACTION on the cluster (followers), or DESCRIBE on each topic (consumers). An epoch that is not known
+here is answered with -1 and -1. Errors: FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, UNKNOWN_TOPIC_OR_PARTITION,
 NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR.
 """
 

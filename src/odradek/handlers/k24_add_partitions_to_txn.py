@@ -24,6 +24,7 @@ from odradek.handlers.authorization import CLUSTER, CLUSTER_ACTION, CLUSTER_NAME
 from odradek.handlers.call import Call
 from odradek.handlers.producer_fencing import coordinator_of, fenced_as
 from odradek.handlers.serves import serves
+from odradek.network.request_metrics import VERIFICATION
 from odradek.protocol import errors
 from odradek.protocol.messages.k24_add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
@@ -53,6 +54,8 @@ def refuse(request: AddPartitionsToTxnRequest, error: errors.KafkaError, version
 @serves(AddPartitionsToTxnRequest, versions="0-5", refuse=refuse)
 async def add_partitions_to_txn(call: Call, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
     if call.version >= BROKER_VERSION_MIN:
+        if all(transaction.verify_only for transaction in request.transactions):
+            call.connection.variation = VERIFICATION
         call.demand(CLUSTER_ACTION, CLUSTER, CLUSTER_NAME)
         return AddPartitionsToTxnResponse(
             results_by_transaction=[await _result(call, transaction) for transaction in request.transactions]

@@ -1,6 +1,9 @@
-"""AlterReplicaLogDirs, versions 0-2 (1: throttled by the client; 2: flexible): moves replicas between our log dirs.
+"""AlterReplicaLogDirs, versions 0-2: moves replicas between our log dirs.
 
-ALTER on the cluster. Answered when the copy is begun; DescribeLogDirs tells how far it is.
+     1  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     2  same fields in the flexible encoding (KIP-482)
+
+Who may: ALTER on the cluster. Answered when the copy is begun; DescribeLogDirs tells how far it is.
 
 | what is wrong | error |
 |---|---|

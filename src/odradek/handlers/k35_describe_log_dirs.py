@@ -1,6 +1,13 @@
-"""DescribeLogDirs, versions 0-5 (2: flexible; 3: an error for all; 4: bytes of the volume; 5: whether it is cordoned).
+"""DescribeLogDirs, versions 0-5: our log dirs and the replicas in them. Null topics ask for all.
 
-DESCRIBE on the cluster. Null topics ask for all. A dir that is offline is told with KAFKA_STORAGE_ERROR and no topics.
+     1  same fields; a throttled answer is sent at once and the client does the waiting (KIP-219)
+     2  same fields in the flexible encoding (KIP-482)
+     3  response: an error for the whole answer
+     4  response: total and usable bytes of the volume (KIP-827)
+     5  response: whether the dir is cordoned (KIP-1066)
+
+Who may: DESCRIBE on the cluster. Errors: CLUSTER_AUTHORIZATION_FAILED; a dir that is offline is told with
+KAFKA_STORAGE_ERROR and no topics; a topic that is not there is left out.
 A 3.3 lists every topic of a dir, with no partitions where none was asked for; a 4.3 lists what was asked for.
 """
 

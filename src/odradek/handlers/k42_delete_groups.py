@@ -36,6 +36,10 @@ async def delete_groups(call: Call, request: DeleteGroupsRequest) -> DeleteGroup
 async def _deleted(call: Call, group_id: str) -> int:
     try:
         call.demand(DELETE, GROUP, group_id)
+        shares = call.services.shares
+        if shares is not None and call.services.groups.is_share_group(group_id):
+            await shares.groups.delete(group_id)
+            return errors.NONE
         code: int = await call.services.groups.delete(group_id)
         return code
     except errors.KafkaError as error:

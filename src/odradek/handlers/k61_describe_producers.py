@@ -1,6 +1,7 @@
 """DescribeProducers, version 0: the producers that a replica of a partition remembers.
 
-READ on each topic. Errors: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR, with messages.
+Who may: READ on each topic.
+Errors: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR, with messages.
 """
 
 from odradek.handlers.authorization import READ, TOPIC

@@ -30,7 +30,18 @@ _KINDS = {"broker": releases.BROKER, "controller": releases.CONTROLLER}
 class Served:
     """An API as one handler serves it."""
 
-    __slots__ = ("allow", "handler", "is_async", "is_read", "key", "refuse", "request", "response", "versions")
+    __slots__ = (
+        "allow",
+        "counts_errors",
+        "handler",
+        "is_async",
+        "is_read",
+        "key",
+        "refuse",
+        "request",
+        "response",
+        "versions",
+    )
 
     def __init__(
         self,
@@ -41,6 +52,7 @@ class Served:
         allow: "Permission | None",
         *,
         is_read: bool = False,
+        counts_errors: bool = False,
     ) -> None:
         assert request.api_key is not None
         self.key = request.api_key
@@ -51,6 +63,7 @@ class Served:
         self.refuse = refuse
         self.allow = allow
         self.is_read = is_read  # it changes nothing: when its caller is gone, what it waits for is cancelled
+        self.counts_errors = counts_errors  # those of the answers that it gives at once
         self.is_async = bool(handler.__code__.co_flags & _COROUTINE)
 
 
@@ -65,12 +78,16 @@ def serves(
     allow: "Permission | None" = None,
     refuse: "Callable[[Any, KafkaError, int], Response] | None" = None,
     is_read: bool = False,
+    counts_errors: bool = False,
 ) -> Callable[[H], H]:
     """Registers the handler of an API. `allow` is what the whole request needs; it asks itself for each item."""
     low, high = parse_versions(versions)
 
     def register(handler: H) -> H:
-        served = Served(request, range(low, high + 1), handler, refuse or refuse_by_code, allow, is_read=is_read)
+        made = refuse or refuse_by_code
+        served = Served(
+            request, range(low, high + 1), handler, made, allow, is_read=is_read, counts_errors=counts_errors
+        )
         for listener in on:
             place = (_KINDS[listener], served.key)
             assert place not in _SERVED, f"{request.__name__} has two handlers on the {listener}'s listener"

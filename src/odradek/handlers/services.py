@@ -7,6 +7,7 @@ A field is None while its part does not exist, or on a node that has none: a bro
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from odradek.handlers.error_counts import ErrorCounts
 from odradek.handlers.log_levels import LogLevels
 from odradek.protocol import releases
 
@@ -31,6 +32,7 @@ class Services:
         "clock",
         "cluster_id",
         "controller",
+        "error_counts",
         "faults",
         "forwarder",
         "groups",
@@ -51,7 +53,9 @@ class Services:
         "release",
         "replicas",
         "rng",
+        "shares",
         "socket_server",
+        "streams_topics",
         "told_versions",
         "topic_creation",
         "transactions",
@@ -68,6 +72,7 @@ class Services:
         self.metadata: Any = None  # metadata.loader.MetadataCache
         self.replicas: Any = None  # replica.ReplicaManager
         self.groups: Any = None  # coordinator.group.GroupCoordinator
+        self.shares: Any = None  # broker.shares.Shares
         self.transactions: Any = None  # coordinator.transaction.TransactionCoordinator
         self.logs: Any = None  # log.manager.LogManager
         self.inter_broker: Any = None  # send(node, request, ...) -> Pending[Response]
@@ -82,8 +87,10 @@ class Services:
         self.broker_epoch: Callable[[], int] = _no_epoch
         self.lifecycle: Any = None
         self.socket_server: Any = None
+        self.error_counts = ErrorCounts()
         self.log_levels = LogLevels()
         self.topic_creation: TopicCreation | None = None  # made when it is first needed
+        self.streams_topics: Any = None  # handlers.streams_topics.StreamsTopics, the same
         self.told_versions: dict[tuple[str, int], Any] = {}  # what ApiVersions tells: from which state, and that
         self.has_telemetry = False  # whether somebody receives what clients push
         self.on_error: OnError = _ignored

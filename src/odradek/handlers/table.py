@@ -83,9 +83,23 @@ _SERVED: dict[int, str] = {
     73: "c",  # AssignReplicasToDirs
     74: "b",  # ListConfigResources
     75: "b",  # DescribeTopicPartitions
+    76: "b",  # ShareGroupHeartbeat
+    77: "b",  # ShareGroupDescribe
+    78: "b",  # ShareFetch
+    79: "b",  # ShareAcknowledge
     80: "bc",  # AddRaftVoter
     81: "bc",  # RemoveRaftVoter
     82: "c",  # UpdateRaftVoter
+    88: "b",  # StreamsGroupHeartbeat
+    89: "b",  # StreamsGroupDescribe
+    83: "b",  # InitializeShareGroupState
+    84: "b",  # ReadShareGroupState
+    85: "b",  # WriteShareGroupState
+    86: "b",  # DeleteShareGroupState
+    87: "b",  # ReadShareGroupStateSummary
+    90: "b",  # DescribeShareGroupOffsets
+    91: "b",  # AlterShareGroupOffsets
+    92: "b",  # DeleteShareGroupOffsets
 }
 
 _LETTERS = {releases.BROKER: "bs", releases.CONTROLLER: "cs"}

@@ -50,7 +50,8 @@ class EpochWitness:
 
     A cache can claim too much. When leader epochs begin anew below those of the log, as after the loss of a ZooKeeper,
     Kafka drops the entries that contradict the new one, and the entry before them seems to last until there. So a batch
-    that differs is damaged for certain only if a later one of the same entry does not, or if the entry is the last.
+    that differs is damaged for certain only if a later one of the same entry does not, if the entry is the last, if it
+    is the batch that began the epoch, or if its epoch is the next one, which has not begun.
     """
 
     __slots__ = ("_epochs", "_starts", "_suspect", "_suspect_slot", "epoch", "from_offset", "to_offset")
@@ -75,10 +76,14 @@ class EpochWitness:
             return
         self.to_offset = 0  # look at every one from now on
         reason = f"the batch at offset {base_offset} has leader epoch {epoch}, not {self._epochs[slot]}"
-        if slot == len(self._starts) - 1:
+        if slot == len(self._starts) - 1 or epoch == self._epochs[slot + 1] or self._begins_at(base_offset, slot):
             raise DamagedSegment(reason, position)
         if self._suspect_slot != slot:
             self._suspect, self._suspect_slot = DamagedSegment(reason, position), slot
+
+    def _begins_at(self, base_offset: int, slot: int) -> bool:
+        """Whether it is the very batch that began the epoch. The first entry says so of an offset that was deleted."""
+        return self._starts[slot] == base_offset and (slot > 0 or not base_offset)
 
     def confirm(self, slot: int) -> None:
         """A batch of this entry has its epoch: then one before that had not was wrong."""

@@ -38,6 +38,7 @@ class LogConfig(Snapshot, of=topic.TABLE):
     timestamp_before_max_ms = optional("message.timestamp.before.max.ms", int)
     timestamp_after_max_ms = optional("message.timestamp.after.max.ms", int)
     timestamp_difference_max_ms = optional("message.timestamp.difference.max.ms", int)
+    converts_down = optional("message.downconversion.enable", bool)  # only a 3.3 can be told not to
 
     @classmethod
     def default(cls, release: str = "4.3") -> "LogConfig":

@@ -29,12 +29,16 @@ PROGRESS_MS = 2000
 
 
 class LoadProgress:
-    """`recovering` has (bytes read, bytes to read) of the logs that are being recovered, by directory."""
+    """`recovering` has (bytes read, bytes to read) of the logs that are being recovered, by directory.
 
-    __slots__ = ("path", "recovering", "remaining_logs", "remaining_segments")
+    `is_over` when nothing more will be loaded: all of it is, or the dir has failed, or the broker stops.
+    """
+
+    __slots__ = ("is_over", "path", "recovering", "remaining_logs", "remaining_segments")
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self.is_over = False
         self.remaining_logs = 0
         self.remaining_segments = 0
         self.recovering: dict[str, tuple[int, int]] = {}
@@ -123,6 +127,7 @@ class DirLoading:
         finally:
             if self._timer is not None:
                 self._timer.cancel()
+            self._progress.is_over = True
         self._tell_now()
 
     def _sort_out(self, config_of: Callable[[str], LogConfig]) -> None:

@@ -6,6 +6,8 @@ before it are: a transaction may end in a later segment, and a reader who believ
 second.
 """
 
+from collections.abc import Sequence
+
 from odradek.log.transaction_facts import TransactionFacts
 
 RANGES_MAX = 64  # of one segment: beyond that the first are forgotten, and walked again by the next read
@@ -17,7 +19,7 @@ class DoubtedTransactions:
     def __init__(self, end: int, end_offset: int | None) -> None:
         self.end = end
         self.end_offset = end_offset
-        self._ranges: list[TransactionFacts] = []  # by start; they may overlap
+        self._ranges: Sequence[TransactionFacts] = ()  # by start; they may overlap
 
     def at(self, position: int) -> TransactionFacts | None:
         """Of a range that holds the batch at `position`."""
@@ -46,4 +48,4 @@ class DoubtedTransactions:
         """The segment was truncated: transactions may be open again that had ended."""
         self.end = min(self.end, end)
         self.end_offset = end_offset if self.end_offset is None else min(self.end_offset, end_offset)
-        self._ranges = []
+        self._ranges = ()

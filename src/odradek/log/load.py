@@ -97,7 +97,11 @@ class _Loader:
     def _read_epochs(self) -> LeaderEpochs:
         path = f"{self.directory}/{names.LEADER_EPOCHS}"
         try:
-            return LeaderEpochs(checkpoint.parse_epochs(self.disk.read(path)))
+            entries = checkpoint.parse_epochs(self.disk.read(path))
+            epochs = LeaderEpochs(entries)
+            if epochs.entries != entries:
+                raise CorruptCheckpoint("the epochs and their start offsets do not increase", 0)
+            return epochs
         except FileNotFoundError:
             return LeaderEpochs()
         except CorruptCheckpoint as error:

@@ -73,6 +73,7 @@ class Log:
         "topic_partition",
         "unflushed",
         "unsynced_snapshots",
+        "was_compacted",
     )
 
     def __init__(
@@ -109,6 +110,7 @@ class Log:
         self._high_watermark_place: tuple[int, int, int] | None = None  # offset, base offset of the segment, position
         self._stable_place: tuple[int, int, int] | None = None
         self.deletions: list[Deletion] = []  # renamed by a truncation, to be unlinked by a job
+        self.was_compacted = False  # ever, so that there may be gaps whatever the policy is now
         self.last_flushed_ms = now_ms
         self.refusal: str | None = None  # why there are no appends: closed, or its producers are being read again
         self.update_config(config)

@@ -27,7 +27,7 @@ OnDirFailure = Callable[[LogDir, bool], None]
 
 
 class LogDirs:
-    __slots__ = ("_disk", "_drop_logs", "_listeners", "_loop", "by_path", "cordoned", "jobs")
+    __slots__ = ("_disk", "_drop_logs", "_full_listeners", "_listeners", "_loop", "by_path", "cordoned", "jobs")
 
     def __init__(self, loop: Loop, jobs: JobQueue, paths: Sequence[str], drop_logs: Callable[[LogDir], None]) -> None:
         """`drop_logs` takes the logs of a dir that has failed out of service, before the listeners are told."""
@@ -39,6 +39,7 @@ class LogDirs:
         self._disk: Disk = loop.ports.disk
         self._drop_logs = drop_logs
         self._listeners: list[OnDirFailure] = []
+        self._full_listeners: list[Callable[[LogDir], None]] = []
         self.jobs = jobs
         self.by_path = {path: LogDir(path) for path in clean}
         self.cordoned: frozenset[str] = frozenset()  # these get no new partitions
@@ -56,6 +57,16 @@ class LogDirs:
 
     def listen(self, listener: OnDirFailure) -> None:
         self._listeners.append(listener)
+
+    def listen_when_full(self, listener: Callable[[LogDir], None]) -> None:
+        self._full_listeners.append(listener)
+
+    def full(self, path: str) -> None:
+        """A disk has refused to take more: no failure, but an operator must hear of it."""
+        log_dir = self.holding(path)
+        if log_dir is not None:
+            for listener in self._full_listeners:
+                listener(log_dir)
 
     def of_log(self, log: Log) -> LogDir:
         return self.by_path[log.directory.rpartition("/")[0]]

@@ -382,29 +382,31 @@ class LogManager:
         return self.loop.spawn(self._flush(log))
 
     async def _flush(self, log: Log) -> None:
-        if log.is_closed:
-            return
-        log_dir = self.dirs.of_log(log)
-        try:
-            plan = log.begin_flush(self.now_ms)
-        except LogDirFailure as failure:
-            self.dirs.fail(log_dir, failure)
-            raise
-        if plan is not None:
-            await self.run_flush(log_dir, log, plan)
+        """Once more if the log has changed meanwhile, as by its cleaner: a plan's end counts for that log alone."""
+        while not log.is_closed:
+            log_dir = self.dirs.of_log(log)
+            try:
+                plan = log.begin_flush(self.now_ms)
+            except LogDirFailure as failure:
+                self.dirs.fail(log_dir, failure)
+                raise
+            if plan is None or await self.run_flush(log_dir, log, plan):
+                return
 
-    async def run_flush(self, log_dir: LogDir, log: Log, plan: FlushPlan) -> None:
+    async def run_flush(self, log_dir: LogDir, log: Log, plan: FlushPlan) -> bool:
+        """Whether the recovery point has moved to the plan's end."""
         try:
             await self.dirs.run(log_dir, log.directory, flush_job(self.disk, plan))
         except Cancelled:
             plan.release()
             if not log.is_closed:  # else it was deleted, and there is nothing left to be made durable
                 raise
+            return False
         except BaseException:
             plan.release()
             raise
         else:
-            log.flushed(plan)
+            return log.flushed(plan)
 
     def _rolled(self, log: Log) -> None:
         """A sealed segment is flushed soon: until then its file stays open, and a recovery would have to read it."""

@@ -47,6 +47,7 @@ def replace_segments(log: "Log", new: list[SegmentFacts], replaced: list[int]) -
     old = [segment for segment in log.segments if segment.base_offset in replaced]
     assert len(old) == len(replaced) and log.active not in old and not any(segment.files.suffix for segment in old)
     log.generation += 1
+    log.was_compacted = True
     log.forget_places()
     deletion = remove_segments(log, old)
     deletion.rename(log.storage.disk)

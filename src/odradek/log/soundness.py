@@ -11,12 +11,13 @@ A check that fails ends the dir: the bytes were sound when the log was closed.
 
 from typing import TYPE_CHECKING
 
-from odradek.log import names, unchecked
+from odradek.log import lost_end, names, unchecked
 from odradek.log.batch_check import PEEK_BYTES, BatchCheck, Peeked, peek
 from odradek.log.batch_pieces import PIECE_BYTES
 from odradek.log.batch_search import DamagedSegment, Found
 from odradek.log.failure import LogDirFailure, NotInCache, storage_error
 from odradek.log.leader_epochs import LeaderEpochs
+from odradek.log.lost_end import FileWitness
 from odradek.log.segment import Segment, read_segment
 from odradek.log.sparse_index import CorruptIndex
 from odradek.log.transaction_facts import TransactionFacts
@@ -50,6 +51,7 @@ class RangeCheck:
         "needed_end",
         "segment_size",
         "start",
+        "witness",
     )
 
     def __init__(
@@ -76,6 +78,10 @@ class RangeCheck:
         self.epochs = log.epochs
         self.facts = facts
         self.following: Peeked | None = None
+        self.witness: FileWitness | None = None  # to be asked where the end may have been lost
+        if following is not None and lost_end.is_gapless(log):
+            self.claimed_offset = max(self.claimed_offset, lost_end.claimed_by_epochs(log, self.end_offset))
+            self.witness = FileWitness(log, segment, self.end_offset)
         reaches_end = end == segment.size or facts is not None
         if following is not None and reaches_end and len(log.epochs.epochs) > 1:
             self.following = _first_of(following, may_block)
@@ -104,6 +110,19 @@ class RangeCheck:
         return BatchCheck(
             self.start, self.segment_size, self.first_offset, self.end_offset, self.entry_offset, self.epochs
         )
+
+    def must_ask(self, walk: BatchCheck) -> bool:
+        """Whether the segment ends before the next one begins, and nobody has said yet that it should not."""
+        is_whole = walk.position == self.segment_size and not self.is_decided
+        return is_whole and self.witness is not None and walk.next_offset < self.end_offset
+
+    def ask(self, walk: BatchCheck) -> None:
+        assert self.witness is not None
+        try:
+            walk.confirm_end(self.witness.claimed_offset())
+        except DamagedSegment as damage:
+            self.damage = damage
+            self.checked_end = self.start  # so that whoever asks again is told again
 
     def with_peek(self, end: int) -> int:
         return min(end + PEEK_BYTES, self.segment_size)
@@ -178,7 +197,12 @@ def check_now(segment: Segment, check: RangeCheck, may_block: bool) -> None:
             data = read_segment(file, size, check.start, may_block)
         except NotInCache:
             raise NotInCache(file, check.start, check.size, check.for_a_job()) from None
-        _take(check, check.walk(), memoryview(data), size)
+        walk = check.walk()
+        _take(check, walk, memoryview(data), size)
+        if check.must_ask(walk):
+            if not may_block:
+                raise NotInCache(file, check.start, check.size, check.for_a_job())
+            check.ask(walk)
     finally:
         file.release()
 
@@ -222,6 +246,8 @@ def check_job(file: DiskFile, check: RangeCheck) -> Job:
         if end == check.end and not used:
             break  # the last batch is cut off by the end of the range
         piece_bytes = PIECE_BYTES if used or check.is_decided else peek(data).length + layout.LOG_OVERHEAD
+    if check.must_ask(walk):
+        check.ask(walk)
     return check
 
 

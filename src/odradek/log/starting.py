@@ -128,7 +128,10 @@ async def _begin(manager: "LogManager") -> None:
 
 async def _load(manager: "LogManager", is_stray: IsStray | None, on_progress: OnProgress | None) -> None:
     def build(loaded: LoadedPartition) -> Log:
-        return manager.build(loaded.log, loaded.to_load.topic_partition[0], loaded.topic_id)
+        partition = loaded.to_load.topic_partition
+        log = manager.build(loaded.log, partition[0], loaded.topic_id)
+        log.was_compacted = manager.cleaner.checkpoints.get(log.directory.rpartition("/")[0], partition) is not None
+        return log
 
     _ensure_wanted(manager)
     config = manager.config

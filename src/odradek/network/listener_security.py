@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from odradek.config.errors import ConfigError
+from odradek.config.listeners import endpoints
 from odradek.config.parsed import Config
 from odradek.reactor.tls_settings import TlsSettings
 from odradek.security.mechanism import Mechanism, SaslServer
@@ -65,6 +66,17 @@ def mechanisms(config: Config, listener: str) -> list[Mechanism]:
     if not names:
         raise ConfigError(f"a SASL listener needs a mechanism: set sasl.enabled.mechanisms for {listener}")
     return [_mechanism(config, listener, name.strip()) for name in names]
+
+
+def unserved_mechanisms(config: Config) -> list[str]:
+    """A warning for every mechanism that a listener offers and nobody can log in with."""
+    return [
+        f"the listener {endpoint.listener} offers SASL/{name.strip()}, which is not served yet: only PLAIN is"
+        for endpoint in endpoints(config, "listeners")
+        if endpoint.protocol in SASL_PROTOCOLS
+        for name in config.listener(endpoint.listener, "sasl.enabled.mechanisms") or ()
+        if name.strip() != "PLAIN"
+    ]
 
 
 def _mechanism(config: Config, listener: str, name: str) -> Mechanism:

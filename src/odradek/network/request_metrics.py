@@ -10,11 +10,14 @@
 
 Kafka rounds to milliseconds, so of most requests every part is 0. The hot path only counts those, on a slot of the
 `RequestStats` of their API and version; they are handed in to the histograms when somebody looks at the metrics.
+
+A fetch is told twice, as Fetch and as what it is by its replica id: FetchConsumer or FetchFollower. A handler that
+knows better than the first bytes marks the connection with a `variation`; the others pay with one look at a slot.
 """
 
 from odradek.metrics import Histogram, Registry
 from odradek.metrics.meter import Meter
-from odradek.protocol import apis, errors
+from odradek.protocol import apis
 
 GROUP, TYPE = "kafka.network", "RequestMetrics"
 INSTANT_US = 500  # below that every part of the time rounds to 0 ms
@@ -30,15 +33,23 @@ TIMES = (
 )
 QUEUE, LOCAL, REMOTE, THROTTLE, RESPONSE_QUEUE, SEND, TOTAL = range(7)
 
+# Variations of an API: bits above its key and version.
+OF_FOLLOWER = 1 << 32
+VERIFICATION = 2 << 32
+_NAMES = {
+    (1, 0): ("Fetch", "FetchConsumer"),
+    (1, OF_FOLLOWER): ("Fetch", "FetchFollower"),
+    (24, VERIFICATION): ("AddPartitionsToTxnVerification",),
+}
+
 
 class RequestStats:
-    """Requests of one API in one version."""
+    """Requests of one API in one version, told under one name or several."""
 
-    __slots__ = ("_api", "_counted", "_told", "count", "meter", "size", "size_count")
+    __slots__ = ("_counted", "_names", "_told", "count", "size", "size_count")
 
-    def __init__(self, api: "ApiMetrics", meter: Meter) -> None:
-        self._api = api
-        self.meter = meter
+    def __init__(self, names: "list[tuple[ApiMetrics, Meter]]") -> None:
+        self._names = names
         self.count = 0
         self._counted = 0  # of them in the meter and the histograms
         self._told = [0] * len(TIMES)  # values recorded one by one, which are no zeros to hand in
@@ -75,22 +86,28 @@ class RequestStats:
         if not new:
             return
         self._counted = self.count
-        self.meter.count += new
-        for index, histogram in enumerate(self._api.times):
+        for _, meter in self._names:
+            meter.count += new
+        for index in range(len(TIMES)):
             zeros = new - self._told[index]
             self._told[index] = max(0, -zeros)
             if zeros > 0:
-                histogram.record_many(0, zeros)
+                self._record(index, 0, zeros)
         self._hand_in_size()
 
     def _hand_in_size(self) -> None:
         if self.size_count:
-            self._api.request_bytes.record_many(self.size, self.size_count)
+            for api, _ in self._names:
+                api.request_bytes.record_many(self.size, self.size_count)
             self.size_count = 0
 
     def _tell(self, index: int, microseconds: int) -> None:
-        self._api.times[index].record((microseconds + 500) // 1000)
+        self._record(index, (microseconds + 500) // 1000, 1)
         self._told[index] += 1
+
+    def _record(self, index: int, milliseconds: int, count: int) -> None:
+        for api, _ in self._names:
+            api.times[index].record_many(milliseconds, count)
 
 
 class ApiMetrics:
@@ -105,7 +122,7 @@ class ApiMetrics:
 
 
 class RequestMetrics:
-    """All of them, by the first four bytes of a request: API key and version."""
+    """All of them, by the first four bytes of a request, API key and version, and what its handler says it is."""
 
     __slots__ = ("_apis", "_registry", "_unknown", "by_key_and_version")
 
@@ -121,35 +138,28 @@ class RequestMetrics:
         found = self.by_key_and_version.get(key_and_version)
         if found is not None:
             return found
-        key, version = key_and_version >> 16, key_and_version & 0xFFFF
+        key, version = key_and_version >> 16 & 0xFFFF, key_and_version & 0xFFFF
         api = _BY_KEY.get(key)
         if api is None or version not in api.versions:
             return self._of_unknown()
-        made = self.by_key_and_version[key_and_version] = self._make(api.message, version)
+        names = _NAMES.get((key, key_and_version & ~0xFFFFFFFF), (api.message,))
+        made = self.by_key_and_version[key_and_version] = RequestStats([self._named(name, version) for name in names])
         return made
-
-    def errors(self, key: int, code: int, count: int = 1) -> None:
-        """Counts error codes of an answer; 0 (NONE) is counted too, as Kafka does."""
-        api = _BY_KEY.get(key)
-        if api is not None:
-            name = "NONE" if code == 0 else errors.by_code(code).name
-            tags = {"request": api.message, "error": name}
-            self._registry.meter(GROUP, TYPE, "ErrorsPerSec", tags).count += count
 
     def hand_in(self) -> None:
         for stats in self.by_key_and_version.values():
             stats.hand_in()
 
-    def _make(self, name: str, version: int) -> RequestStats:
+    def _named(self, name: str, version: int) -> tuple[ApiMetrics, Meter]:
         api = self._apis.get(name)
         if api is None:
             api = self._apis[name] = ApiMetrics(self._registry, name)
         tags = {"request": name, "version": str(version)}
-        return RequestStats(api, self._registry.meter(GROUP, TYPE, "RequestsPerSec", tags))
+        return api, self._registry.meter(GROUP, TYPE, "RequestsPerSec", tags)
 
     def _of_unknown(self) -> RequestStats:
         if self._unknown is None:
-            self._unknown = RequestStats(ApiMetrics(Registry(), ""), Meter(0))
+            self._unknown = RequestStats([])
         return self._unknown
 
 

@@ -61,6 +61,7 @@ class ServerConnection(Connection):
         "is_privileged",
         "listener",
         "principal",
+        "variation",
     )
 
     selector: "Processor"
@@ -77,6 +78,7 @@ class ServerConnection(Connection):
         self.listener = processor.listener
         self.is_privileged = processor.is_privileged
         self.principal: Principal = ANONYMOUS
+        self.variation = 0  # of the request that is being served, as its handler tells (`request_metrics`)
         self.client_software_name = ""
         self.client_software_version = ""
         self.authenticator: Authenticator | None = processor.authenticator(self)
@@ -131,6 +133,9 @@ class ServerConnection(Connection):
                     break
                 answer = serve(self, view[at + 4 : behind])
                 at = behind
+                if self.variation:
+                    key_and_version |= self.variation
+                    self.variation = 0
                 if key_and_version == kind and size == size_before:
                     alike += 1
                 else:
@@ -158,15 +163,15 @@ class ServerConnection(Connection):
         finally:
             if stats is not None:
                 stats.add(alike, size_before)
-        self._end_slice(out, failure, stats)
+        self._end_slice(out, failure, stats, before_us)
         return at
 
-    def _end_slice(self, out: "list[Part]", failure: str | None, stats: RequestStats | None) -> None:
+    def _end_slice(self, out: "list[Part]", failure: str | None, stats: RequestStats | None, now_us: int) -> None:
         if self.is_closed:
             release_parts(out)
             return
         if stats is not None:  # a whole request came: a part of one is no sign of life
-            self.selector.touch(self)
+            self.selector.touch_at(self, now_us // 1000)
         if out:
             self._send(out)
             if self._out is not None:

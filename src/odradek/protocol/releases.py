@@ -230,14 +230,14 @@ RELEASE_4_3 = Release(
         "transaction.version": (0, 2),
         "eligible.leader.replicas.version": (0, 1),
     },
-    # A 4.3 of Apache's also turns on share groups, streams groups and eligible leader replicas; here a feature
-    # is finalized once it is served.
+    # A 4.3 of Apache's also turns on share groups and eligible leader replicas; here a feature is finalized once it
+    # is served.
     finalized_at_format={
         "group.version": 1,
         "kraft.version": 1,
         "metadata.version": 30,
-        "share.version": 0,
-        "streams.version": 0,
+        "share.version": 1,
+        "streams.version": 1,
         "transaction.version": 2,
         "eligible.leader.replicas.version": 0,
     },

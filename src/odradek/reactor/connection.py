@@ -156,7 +156,10 @@ class Connection(SendingEnd):
             if readiness & WRITABLE:
                 self._on_writable()
             if readiness & READABLE and not self.is_closed:
-                self._on_readable()
+                if self.blocked or self._partial is not None or self._is_held_whole or not self.transport.is_ready:
+                    self._go_on()
+                else:
+                    self._receive()
         except BlockingIOError:
             pass
         except (OSError, FrameError, FileEndedEarly) as error:
@@ -167,18 +170,16 @@ class Connection(SendingEnd):
 
     # In
 
-    def _on_readable(self) -> None:
+    def _go_on(self) -> None:
+        """There is something to do before the next receive."""
         if not self.transport.is_ready:
             self._prepare()
-            return
-        if self.blocked:
+        elif self.blocked:
             self._look_ahead()
         elif self._partial is not None:
             self._fill(self._partial)
-        elif self._is_held_whole:
-            self._handle_held()
         else:
-            self._receive()
+            self._handle_held()
 
     def _prepare(self) -> None:
         is_ready = self.transport.prepare()
@@ -205,13 +206,15 @@ class Connection(SendingEnd):
         self._held = None
         self.bytes_in += received
         at = self.handle(scratch, end)
-        if not self.is_closed:
+        if at < end or not self._is_trusted or self.transport.is_buffered:
             self._keep(scratch, at, end)
         if selector.poisons:
             scratch[:end] = b"\xa5" * end
 
     def _keep(self, view: memoryview, at: int, end: int) -> None:
         """What a receive has left over. Who leaves whole frames gets less the next time: they take memory."""
+        if self.is_closed:
+            return
         if at < end:
             self._hold(view, at, end)
         self._is_trusted = not self._is_held_whole

@@ -4,15 +4,19 @@ A turn polls, calls the handlers of what is ready, takes in the jobs that have e
 After each of these calls the queue of completions is drained: what a handler has satisfied goes on right
 behind it, never inside it.
 
-Two rules make a stall of our own harmless. A turn serves input for `INPUT_MS_MAX`, then goes on with jobs and
+Two rules make a stall of our own harmless. A turn serves input for `INPUT_US_MAX`, then goes on with jobs and
 timers; what is left keeps its place for the next turn, and urgent sources (the control plane) are served
 before it. And a timer sees the time at which the last poll *began* whose input has all been served: a
 heartbeat that arrived while we were busy is read before the session that it keeps alive could expire.
 
-A source whose last calls took long, or that has much input left, is served behind the others, and one that is new
-behind those: for `LATE_US_MAX`, then the others are polled again, and one call a turn at the least. So three hundred
-clients that flood us, or that have just come, delay one that asks now and then by a few of their slices, not by a round
-of them all; and while many are waiting (`is_crowded`), who slices its work should make its slices short.
+A source whose last calls took long (`source.py`), or that has much input left, is served behind the others, and one
+that is new behind those: for `LATE_US_MAX`, then the others are polled again, and one call a turn at the least. So
+three hundred clients that flood us, or that have just come, delay one that asks now and then by a few of their slices,
+not by a round of them all; and in a turn with many that wait (`is_crowded`), who slices its work should make its slices
+short.
+
+The clock is read once before a poll, once after it, and once after every call: each reading ends one thing and begins
+the next.
 """
 
 from collections import deque
@@ -21,43 +25,33 @@ from typing import Any
 
 from odradek.reactor.pending import Completions, Pending, T
 from odradek.reactor.ports import READABLE, Job, Pollable, Ports
+from odradek.reactor.source import HEAVY_US, Handler, Line, Source, Suspects, gone
 from odradek.reactor.task import Task
 from odradek.reactor.timers import Timer, Timers
 
-INPUT_MS_MAX = 2
+INPUT_US_MAX = 2000
 LATE_US_MAX = 500
-HEAVY_US = 250  # an honest request takes a tenth
-HEAVY_CALLS = 2  # in a row; the second must have worked for so long, not waited for the machine
-SUSPICION_MS = 1000  # after the last long call
 CROWD = 16  # sources that are ready
 CROWDED_EVENTS_MAX = 256  # of a poll in a crowd: to hear of thousands in every turn takes longer than to serve some
 FULL_POLL_MS = 20  # even then, how often everything is asked for
 FULL_POLL_SHARE = 16  # or less often: to take in what it told may take one part in so many of the time
 FULL_POLL_MS_MAX = 200  # timers wait for it
-SLOW_TURN_MS = 50
-COMPLETIONS_PER_LOOK = 64  # callbacks between two looks at the clock
+SLOW_TURN_US = 50_000
+NOTABLE_US = 1000  # a call that is shorter is not what made a turn slow
+COMPLETIONS_PER_LOOK = 64  # callbacks before it counts how long they took
 
-Handler = Callable[[int], object]  # takes READABLE | WRITABLE
 OnError = Callable[[BaseException, Any], None]  # takes what failed: a handler, a callback or a task
 OnSlowTurn = Callable[[int, Any], None]  # takes the turn's milliseconds and the slowest thing in it
-
-
-_Ready = dict[int, tuple[int, int]]  # fileno to readiness and when its poll began, oldest first
 
 
 class Loop:
     __slots__ = (
         "_clock",
         "_completions",
-        "_cpu_us",
         "_executor",
         "_full_poll_ms",
         "_full_poll_pause_ms",
-        "_handlers",
-        "_heavy",
         "_late",
-        "_long_calls",
-        "_new",
         "_newcomers",
         "_on_error",
         "_on_slow_turn",
@@ -65,12 +59,13 @@ class Loop:
         "_poller",
         "_ready",
         "_slowest",
-        "_slowest_ms",
-        "_suspected_ms",
+        "_slowest_us",
+        "_sources",
+        "_suspects",
         "_timers",
-        "_urgent",
         "completions",
         "idle_ms",
+        "is_crowded",
         "ports",
         "slow_turns",
         "turns",
@@ -82,16 +77,11 @@ class Loop:
         self._executor = ports.executor
         self._poller = ports.network.poller()
         self._executor.notify(self._poller.wake)
-        self._handlers: dict[int, Handler] = {}
-        self._urgent: set[int] = set()
-        self._ready: _Ready = {}
-        self._late: _Ready = {}  # of heavy sources
-        self._newcomers: _Ready = {}  # of new sources
-        self._heavy: set[int] = set()
-        self._new: set[int] = set()
-        self._long_calls: dict[int, int] = {}  # in a row
-        self._suspected_ms = 0
-        self._cpu_us = 0
+        self._sources: dict[int, Source] = {}  # by fileno
+        self._ready: Line = deque()
+        self._late: Line = deque()  # of heavy sources
+        self._newcomers: Line = deque()  # of new sources
+        self._suspects = Suspects(self._clock, self._ready, self._late)
         self._completions: Completions = deque()
         self.completions = self._completions  # for a kind of Pending of its own
         self._timers = Timers()
@@ -101,7 +91,8 @@ class Loop:
         self._full_poll_ms = 0
         self._full_poll_pause_ms = FULL_POLL_MS
         self._slowest: Any = None
-        self._slowest_ms = 0
+        self._slowest_us = NOTABLE_US
+        self.is_crowded = False  # many were waiting when this turn began to serve
         self.turns = 0
         self.slow_turns = 0
         self.idle_ms = 0
@@ -110,17 +101,12 @@ class Loop:
 
     def register(self, source: Pollable, interest: int, handler: Handler, *, urgent: bool = False) -> None:
         """Calls `handler(readiness)` when the source is ready, or was a moment ago: expect BlockingIOError."""
-        fileno = source.fileno()
-        self._handlers[fileno] = handler
-        (self._urgent.add if urgent else self._urgent.discard)(fileno)
+        self._put(source.fileno(), Source(handler, None if urgent else self._ready))
         self._poller.watch(source, interest)
 
     def register_new(self, source: Pollable, handler: Handler) -> None:
         """Behind the others until it is `known`. The handler is called once, then it is for it to watch the source."""
-        fileno = source.fileno()
-        self._handlers[fileno] = handler
-        self._urgent.discard(fileno)
-        self._new.add(fileno)
+        self._put(source.fileno(), Source(handler, self._newcomers))
         self.again(source)
 
     def watch_once(self, source: Pollable, interest: int) -> None:
@@ -129,9 +115,9 @@ class Loop:
 
     def known(self, source: Pollable, interest: int, handler: Handler) -> None:
         self._poller.watch(source, interest)
-        fileno = source.fileno()
-        self._handlers[fileno] = handler
-        self._new.discard(fileno)
+        known = self._sources[source.fileno()]
+        known.handler = handler
+        known.line = self._suspects.line_of(known)
 
     def set_interest(self, source: Pollable, interest: int) -> None:
         self._poller.watch(source, interest)
@@ -142,16 +128,15 @@ class Loop:
         Of who has little left it is the last: a client that was held up must not queue with those that flood us.
         It counts as input of the poll before, so that no timer sees a later time until it is served.
         """
-        fileno = source.fileno()
-        if fileno in self._new:
-            self._newcomers.setdefault(fileno, (READABLE, self._polled_ms))
-        elif fileno not in self._ready:
-            ready = self._ready if is_little and fileno not in self._late else self._late
-            ready.setdefault(fileno, (READABLE, self._polled_ms))
-
-    @property
-    def is_crowded(self) -> bool:
-        return len(self._newcomers) + len(self._late) + len(self._ready) > CROWD
+        waiting = self._sources[source.fileno()]
+        if waiting.readiness:
+            return
+        line = self._ready if is_little else self._late
+        if waiting.line is self._newcomers:
+            line = self._newcomers
+        waiting.readiness = READABLE
+        waiting.polled_ms = self._polled_ms
+        line.append(waiting)
 
     @property
     def newcomers(self) -> int:
@@ -160,16 +145,17 @@ class Loop:
 
     def unregister(self, source: Pollable) -> None:
         """Before it is closed: its number may soon belong to another."""
-        fileno = source.fileno()
         self._poller.unwatch(source)
-        self._handlers.pop(fileno, None)
-        self._ready.pop(fileno, None)
-        self._late.pop(fileno, None)
-        self._newcomers.pop(fileno, None)
-        self._heavy.discard(fileno)
-        self._long_calls.pop(fileno, None)
-        self._new.discard(fileno)
-        self._urgent.discard(fileno)
+        self._let_go(self._sources.pop(source.fileno(), None))
+
+    def _put(self, fileno: int, source: Source) -> None:
+        self._let_go(self._sources.get(fileno))
+        self._sources[fileno] = source
+
+    def _let_go(self, source: Source | None) -> None:
+        if source is not None:
+            self._suspects.acquit(source)
+            source.handler = gone  # in a line it keeps its place: to find it there would take long
 
     def pending(self) -> Pending[Any]:
         return Pending(self._completions)
@@ -217,46 +203,45 @@ class Loop:
 
     def wait_ms(self) -> int | None:
         """How long a turn may sleep: 0 if work is queued, None if only input can bring some."""
-        return self._wait_ms(self._clock.mono_ms())
-
-    def _wait_ms(self, now_ms: int) -> int | None:
         if self._completions or self._ready or self._late or self._newcomers:
             return 0
-        deadline_ms = self._timers.next_deadline_ms()
-        if deadline_ms is None:
-            return None
-        return deadline_ms - now_ms if deadline_ms > now_ms else 0
+        return self._timers.wait_ms(self._clock.mono_ms())
 
     def turn(self, timeout_ms: int | None = None) -> None:
         """One turn; sleeps for input at most `timeout_ms`, and never past a timer."""
-        polled_ms = self._polled_ms = self._clock.mono_ms()
-        wait_ms = self._wait_ms(polled_ms)
-        if timeout_ms is not None:
-            wait_ms = timeout_ms if wait_ms is None else min(wait_ms, timeout_ms)
-        is_full = not self.is_crowded or polled_ms - self._full_poll_ms >= self._full_poll_pause_ms
-        events = self._poller.poll(wait_ms, 0 if is_full else CROWDED_EVENTS_MAX)
-        if is_full:
+        clock, ready = self._clock, self._ready
+        polled_ms = self._polled_ms = clock.mono_ms()
+        events_max = 0
+        if self._completions or ready or self._late or self._newcomers:
+            wait_ms: int | None = 0
+            if self._is_crowd() and polled_ms - self._full_poll_ms < self._full_poll_pause_ms:
+                events_max = CROWDED_EVENTS_MAX
+        else:
+            wait_ms = self._timers.wait_ms(polled_ms)
+            if timeout_ms is not None and (wait_ms is None or wait_ms > timeout_ms):
+                wait_ms = timeout_ms
+        events = self._poller.poll(wait_ms, events_max)
+        if not events_max:
             self._full_poll_ms = polled_ms
-        started_ms = self._clock.mono_ms()
-        self.idle_ms += started_ms - polled_ms
+        now_us = started_us = clock.mono_us()
+        self.idle_ms += started_us // 1000 - polled_ms
         if self._completions:
-            self._drain()
-        self._take_in(events, polled_ms)
-        serving_ms = self._crowd_taken_in(started_ms) if len(events) > CROWDED_EVENTS_MAX else started_ms
-        self._serve(self._ready, (serving_ms + INPUT_MS_MAX) * 1000)
-        if self._late:
-            self._serve(self._late, self._clock.mono_us() + LATE_US_MAX)
-        if self._newcomers:
-            self._serve(self._newcomers, 0 if self._late else self._clock.mono_us() + LATE_US_MAX)
+            now_us = self._drain(now_us)
+        if events:
+            now_us = self._take_in(events, now_us)
+        self.is_crowded = len(ready) + len(self._late) + len(self._newcomers) > CROWD
+        if ready:
+            now_us = self._serve(ready, now_us, now_us + INPUT_US_MAX)
+        if self._late or self._newcomers:
+            now_us = self._serve_others(now_us)
         if self._executor.drain():
-            self._drain()
-        heard_ms = self._full_poll_ms
-        if self._ready or self._late or self._newcomers:
-            lines = (self._ready, self._late, self._newcomers)
-            heard_ms = min(heard_ms, *(_oldest(waiting, heard_ms) for waiting in lines))
+            now_us = self._drain(clock.mono_us())
+        heard_ms = self._heard_ms() if ready or self._late or self._newcomers else self._full_poll_ms
         if self._timers.may_be_due(heard_ms):
-            self._expire(heard_ms)
-        self._end(started_ms)
+            now_us = self._expire(heard_ms)
+        self.turns += 1
+        if self._slowest is not None or now_us - started_us > SLOW_TURN_US:
+            self._end(now_us - started_us)
 
     def close(self) -> None:
         """The executor is closed before: its threads wake this poller."""
@@ -264,125 +249,112 @@ class Loop:
 
     # The parts of a turn
 
-    def _crowd_taken_in(self, heard_ms: int) -> int:
-        """Now, when the time for serving begins: to take in thousands took some, and to hear of them as much before."""
-        now_ms = self._clock.mono_ms()
-        self._full_poll_pause_ms = min(max(FULL_POLL_MS, FULL_POLL_SHARE * (now_ms - heard_ms)), FULL_POLL_MS_MAX)
-        return now_ms
+    def _is_crowd(self) -> bool:
+        return len(self._ready) + len(self._late) + len(self._newcomers) > CROWD
 
-    def _take_in(self, events: list[tuple[int, int]], polled_ms: int) -> None:
-        in_line, late, newcomers = self._ready, self._late, self._newcomers
+    def _take_in(self, events: list[tuple[int, int]], now_us: int) -> int:
+        """Puts who is ready in line and calls who is urgent; the time after that."""
+        sources, polled_ms = self._sources, self._polled_ms
         for fileno, readiness in events:
-            waiting = in_line.get(fileno) or late.get(fileno) or newcomers.get(fileno)
-            if waiting is not None and waiting[0] == readiness:
-                continue  # in a crowd nearly all: a poll tells of who waits again and again
-            if fileno not in self._handlers:
+            source = sources.get(fileno)
+            if source is None:
                 continue  # an urgent handler has just unregistered it
-            if fileno in self._urgent:
-                self._call(self._handlers[fileno], readiness)
-                self._drain()
+            if source.readiness:
+                source.readiness |= readiness  # in a crowd nearly all: a poll tells of who waits again and again
+            elif source.line is not None:
+                source.readiness = readiness
+                source.polled_ms = polled_ms
+                source.line.append(source)
             else:
-                ready = late if fileno in self._heavy or fileno in late else in_line
-                if fileno in self._new:
-                    ready = newcomers
-                waiting = ready.get(fileno)
-                ready[fileno] = (readiness | waiting[0], waiting[1]) if waiting else (readiness, polled_ms)
+                now_us = self._drain(self._call(source.handler, readiness, now_us))
+        return self._crowd_taken_in(now_us) if len(events) > CROWDED_EVENTS_MAX else now_us
 
-    def _serve(self, ready: "_Ready", until_us: int) -> None:
-        """At least one, so that neither kind waits for the other for ever."""
-        if not ready:
-            return
+    def _crowd_taken_in(self, heard_us: int) -> int:
+        """To take in thousands took some time, and to hear of them as much before."""
+        now_us = self._clock.mono_us()
+        pause_ms = FULL_POLL_SHARE * (now_us - heard_us) // 1000
+        self._full_poll_pause_ms = min(max(FULL_POLL_MS, pause_ms), FULL_POLL_MS_MAX)
+        return now_us
+
+    def _serve(self, line: Line, before_us: int, until_us: int) -> int:
+        """At least one, so that no line waits for another for ever; the time after the last."""
         mono_us = self._clock.mono_us
-        before_us = mono_us()
-        if self._long_calls:
-            self._suspect()
-        while ready:
-            fileno = next(iter(ready))
-            handler = self._handlers[fileno]
+        suspects = self._suspects
+        if suspects:
+            suspects.look(self._polled_ms)
+        while line:
+            source = line.popleft()
+            handler = source.handler
+            readiness, source.readiness = source.readiness, 0
             try:  # `_call`, spelled out: every request of a client comes through here
-                handler(ready.pop(fileno)[0])
+                handler(readiness)
             except Exception as error:  # noqa: BLE001 - one place decides what a failed handler means
                 self._on_error(error, handler)
             now_us = mono_us()
             if now_us - before_us >= HEAVY_US:
-                self._note_heavy(fileno, handler, (now_us - before_us) // 1000)
-            elif self._long_calls and self._long_calls.pop(fileno, 0) >= HEAVY_CALLS:
-                self._heavy.discard(fileno)
+                suspects.accuse(source, self._polled_ms)
+                self._note(handler, now_us - before_us)
+            elif source.long_calls:
+                suspects.acquit(source)
             if self._completions:
-                self._drain()
-                now_us = mono_us()
+                now_us = self._drain(now_us)
+            before_us = now_us
             if now_us >= until_us:
                 break
-            before_us = now_us
+        return before_us
 
-    def _note_heavy(self, fileno: int, handler: Handler, took_ms: int) -> None:
-        if fileno in self._handlers:
-            self._count_long(fileno)
-        if took_ms > self._slowest_ms:
-            self._slowest_ms = took_ms
-            self._slowest = handler
+    def _serve_others(self, now_us: int) -> int:
+        if self._late:
+            now_us = self._serve(self._late, now_us, now_us + LATE_US_MAX)
+        if self._newcomers:
+            now_us = self._serve(self._newcomers, now_us, 0 if self._late else now_us + LATE_US_MAX)
+        return now_us
 
-    def _count_long(self, fileno: int) -> None:
-        calls = self._long_calls.get(fileno, 0)
-        if calls:
-            before_us, self._cpu_us = self._cpu_us, self._clock.cpu_us()
-            if self._cpu_us - before_us < HEAVY_US:
-                return
-        self._suspected_ms = self._polled_ms
-        self._long_calls[fileno] = calls + 1
-        if calls + 1 >= HEAVY_CALLS:
-            self._heavy.add(fileno)
+    def _heard_ms(self) -> int:
+        """When the poll began whose input has waited longest."""
+        lines = (self._ready, self._late, self._newcomers)
+        return min(self._full_poll_ms, *(line[0].polled_ms for line in lines if line))
 
-    def _suspect(self) -> None:
-        """What this thread has worked until now costs a system call: it is asked for only while it may matter."""
-        if self._polled_ms - self._suspected_ms > SUSPICION_MS:
-            self._long_calls.clear()
-            self._heavy.clear()
-        else:
-            self._cpu_us = self._clock.cpu_us()
-
-    def _drain(self) -> int:
+    def _drain(self, now_us: int) -> int:
         """Runs queued completions; callbacks that queue callbacks for ever are cut off and go on in the next turn."""
-        if not self._completions:
-            return 0
-        now_ms = self._clock.mono_ms()
-        until_ms = now_ms + INPUT_MS_MAX
-        while self._completions:
-            for _ in range(min(COMPLETIONS_PER_LOOK, len(self._completions))):
-                callback, argument = self._completions.popleft()
-                now_ms = self._call(callback, argument)
-            if now_ms >= until_ms:
-                break
-        return now_ms
+        completions = self._completions
+        until_us = now_us + INPUT_US_MAX
+        while completions and now_us < until_us:
+            for _ in range(min(COMPLETIONS_PER_LOOK, len(completions))):
+                callback, argument = completions.popleft()
+                now_us = self._call(callback, argument, now_us)
+        return now_us
 
-    def _expire(self, now_ms: int) -> None:
+    def _expire(self, heard_ms: int) -> int:
         set_before = self._timers.sequence
-        while (callback := self._timers.pop_due(now_ms, set_before)) is not None:
-            self._call(_without_argument, callback)
-            self._drain()
+        now_us = self._clock.mono_us()
+        while (callback := self._timers.pop_due(heard_ms, set_before)) is not None:
+            now_us = self._drain(self._call(_without_argument, callback, now_us))
+        return now_us
 
-    def _call(self, callback: Callable[[Any], object], argument: Any) -> int:
+    def _call(self, callback: Callable[[Any], object], argument: Any, before_us: int) -> int:
         """Every callback of the loop goes through here: errors have one exit, and the slowest of a turn is known."""
-        before_ms = self._clock.mono_ms()
         try:
             callback(argument)
         except Exception as error:  # noqa: BLE001 - one place decides what a failed handler means
             self._on_error(error, callback)
-        now_ms = self._clock.mono_ms()
-        if now_ms - before_ms > self._slowest_ms:
-            self._slowest_ms = now_ms - before_ms
-            self._slowest = argument if callback is _without_argument else callback
-        return now_ms
+        now_us = self._clock.mono_us()
+        if now_us - before_us > self._slowest_us:
+            self._note(argument if callback is _without_argument else callback, now_us - before_us)
+        return now_us
 
-    def _end(self, started_ms: int) -> None:
-        self.turns += 1
-        took_ms = self._clock.mono_ms() - started_ms
-        if took_ms > SLOW_TURN_MS:
+    def _note(self, called: Any, took_us: int) -> None:
+        if took_us > self._slowest_us:
+            self._slowest_us = took_us
+            self._slowest = called
+
+    def _end(self, took_us: int) -> None:
+        if took_us > SLOW_TURN_US:
             self.slow_turns += 1
             if self._on_slow_turn is not None:
-                self._on_slow_turn(took_ms, self._slowest)
+                self._on_slow_turn(took_us // 1000, self._slowest)
         self._slowest = None
-        self._slowest_ms = 0
+        self._slowest_us = NOTABLE_US
 
     def _unseen(self, task: Task[Any]) -> None:
         assert task.error is not None
@@ -395,9 +367,3 @@ def _without_argument(callback: Callable[[], object]) -> None:
 
 def _raise(error: BaseException, _: Any) -> None:
     raise error
-
-
-def _oldest(ready: _Ready, otherwise_ms: int) -> int:
-    """When the poll began whose input has waited longest."""
-    oldest = next(iter(ready.values()), None)
-    return oldest[1] if oldest is not None else otherwise_ms

@@ -94,6 +94,17 @@ class SendQueue:
             sent -= size
 
 
+def behind(buffers: list[Buffer], sent: int) -> list[Part]:
+    """What is left of them after so many bytes."""
+    left: list[Part] = []
+    for buffer in buffers:
+        size = len(buffer)
+        if sent < size:
+            left.append(memoryview(buffer)[sent:] if sent > 0 else buffer)
+        sent -= size
+    return left
+
+
 def release_parts(parts: Iterable[Part]) -> None:
     """Of an answer that nobody will send."""
     for part in parts:

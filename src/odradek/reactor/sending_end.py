@@ -1,13 +1,13 @@
 """The sending half of a connection, and the bits that say what stands in the way of the receiving half.
 
-Answers that are small go out in one buffer, right where they were made; what the peer does not take is queued, and
-until it is gone no further frame is handled.
+Answers go out right where they were made, small ones in one buffer; what the peer does not take is queued, and until it
+is gone no further frame is handled.
 """
 
 from typing import TYPE_CHECKING, Any
 
 from odradek.reactor.ports import READABLE, WRITABLE
-from odradek.reactor.send_queue import FileEndedEarly, Part, SendQueue, release_parts
+from odradek.reactor.send_queue import GATHER_PARTS_MAX, FileEndedEarly, Part, SendQueue, behind, release_parts
 from odradek.reactor.transport import Transport
 
 if TYPE_CHECKING:
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 # What stands in the way of handling frames
 PARKED, THROTTLED, SENDING, NO_MEMORY, MUTED, CLOSING, CLOSED = (1 << bit for bit in range(7))
 
-JOIN_BYTES_MAX = 64 * 1024  # answers up to this size are joined in one buffer, which is cheaper than gathering them
+JOIN_BYTES_MAX = 32 * 1024  # answers up to this size are joined in one buffer, which is cheaper than gathering them
+WIDE_BYTES_MIN = 64 * 1024  # who gets a larger answer gets more of them
 
 
 class SendingEnd:
@@ -89,39 +90,41 @@ class SendingEnd:
     # How it goes
 
     def _send(self, parts: "list[Part]") -> None:
-        out = self._out
-        if out is None:
-            sent_all, parts = self._send_joined(parts)
-            if sent_all:
+        if self._out is None:
+            left = self._send_at_once(parts)
+            if left is None:
                 return
-            out = self._out = SendQueue()
-        out.add(parts)
+            self._out = SendQueue()
+            parts = left
+        self._out.add(parts)
         self._flush()
 
-    def _send_joined(self, parts: "list[Part]") -> "tuple[bool, list[Part]]":
-        """Nothing waits: small answers go out in one buffer. False and what is left, if the socket did not take all."""
+    def _send_at_once(self, parts: "list[Part]") -> "list[Part] | None":
+        """Nothing waits: what has no file ranges goes out in one call. What is left, or None if the socket took all."""
         buffers: list[Any] = parts
         try:
             total = sum(map(len, buffers))
         except TypeError:  # a file range has no length
-            return False, self._large(parts)
-        if total > JOIN_BYTES_MAX:
-            return False, self._large(parts)
-        data = buffers[0] if len(buffers) == 1 else b"".join(buffers)
+            self._widen()
+            return parts
+        if total > WIDE_BYTES_MIN:
+            self._widen()
+        if len(buffers) > 1 and (total <= JOIN_BYTES_MAX or len(buffers) > GATHER_PARTS_MAX):
+            buffers = [b"".join(buffers)]
+        transport = self.transport
         try:
-            sent = self.transport.send((data,)) if total else 0
+            sent = transport.send_one(buffers[0]) if len(buffers) == 1 else transport.send(buffers)
         except BlockingIOError:
             sent = 0
         self.bytes_out += sent
-        if sent == total and self.transport.flush():
-            return True, parts
-        return False, [memoryview(data)[sent:]]
+        if sent == total and (not transport.is_buffered or transport.flush()):
+            return None
+        return behind(buffers, sent)
 
-    def _large(self, parts: "list[Part]") -> "list[Part]":
+    def _widen(self) -> None:
         if not self._is_wide:
             self._is_wide = True
             self.transport.widen()
-        return parts
 
     def _flush(self) -> None:
         out = self._out

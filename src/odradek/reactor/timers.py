@@ -48,12 +48,16 @@ class Timers:
         heappush(self._heap, (deadline_ms, self.sequence, timer))
         return timer
 
-    def next_deadline_ms(self) -> int | None:
+    def wait_ms(self, now_ms: int) -> int | None:
+        """How long it is until the next one is due; None if there is none."""
         heap = self._heap
-        while heap and not heap[0][2].is_live:
+        while heap:
+            deadline_ms, _, timer = heap[0]
+            if timer.is_live:
+                return deadline_ms - now_ms if deadline_ms > now_ms else 0
             heappop(heap)
             self._cancelled -= 1
-        return heap[0][0] if heap else None
+        return None
 
     def may_be_due(self, now_ms: int) -> bool:
         """False if `pop_due` would find nothing."""

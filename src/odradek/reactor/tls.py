@@ -46,6 +46,7 @@ class TlsTransport:
         "_socket",
         "_unsent",
         "fileno",
+        "is_buffered",
         "is_ready",
     )
 
@@ -53,6 +54,7 @@ class TlsTransport:
         self._socket = socket
         self.fileno = socket.fileno
         self.is_ready = False
+        self.is_buffered = True
         self._is_connected = is_connected
         self._cipher_scratch = context.cipher_scratch
         self._incoming = ssl.MemoryBIO()
@@ -112,6 +114,9 @@ class TlsTransport:
         self.flush()
         return sent
 
+    def send_one(self, part: Buffer) -> int:
+        return self.send((part,))
+
     def widen(self) -> None:
         self._socket.widen()
 
@@ -123,7 +128,7 @@ class TlsTransport:
         data = file.pread_nowait(size, position)
         if data is None:
             data = file.pread(size, position)
-        return self.send((data,)) if data else 0
+        return self.send_one(data) if data else 0
 
     def has_input(self) -> bool:
         return self._may_have_more
@@ -135,7 +140,7 @@ class TlsTransport:
                     return True
                 self._unsent = memoryview(self._outgoing.read())
             try:
-                sent = self._socket.send((self._unsent,))
+                sent = self._socket.send_one(self._unsent)
             except BlockingIOError:
                 return False
             self._unsent = self._unsent[sent:] if sent < len(self._unsent) else None

@@ -12,6 +12,7 @@ from odradek.reactor.ports import Buffer, DiskFile, Socket
 
 class Transport(Protocol):
     is_ready: bool  # payload may be moved: connected, and for TLS shaken hands
+    is_buffered: bool  # it may hold bytes of its own: else there is nothing to ask `has_input` and `flush`
 
     @property
     def peer(self) -> tuple[str, int]: ...
@@ -21,6 +22,7 @@ class Transport(Protocol):
         ...
 
     def send(self, parts: Sequence[Buffer]) -> int: ...
+    def send_one(self, part: Buffer) -> int: ...
     def send_file(self, file: DiskFile, position: int, size: int) -> int:
         """How many bytes went out; 0 if the file ends before `position`."""
         ...
@@ -51,14 +53,16 @@ class Transport(Protocol):
 class PlainTransport:
     """The socket itself: its methods are taken over as they are, nothing is added on the hot path."""
 
-    __slots__ = ("_socket", "fileno", "is_ready", "recv_into", "send", "send_file", "widen")
+    __slots__ = ("_socket", "fileno", "is_buffered", "is_ready", "recv_into", "send", "send_file", "send_one", "widen")
 
     def __init__(self, socket: Socket, *, is_connected: bool = True) -> None:
         self._socket = socket
         self.is_ready = is_connected
+        self.is_buffered = False
         self.fileno = socket.fileno
         self.recv_into = socket.recv_into
         self.send = socket.send
+        self.send_one = socket.send_one
         self.send_file = socket.send_file
         self.widen = socket.widen
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from odradek.log.append import CLIENT, AppendInfo
 from odradek.log.append import append_checked as append_to_log
-from odradek.log.failure import LogDirFailure
+from odradek.log.failure import DiskFull, LogDirFailure
 from odradek.log.log import Log
 from odradek.log.verification import VerificationGuard
 from odradek.protocol import errors
@@ -137,6 +137,9 @@ def _append_checked(
         info = append_to_log(log, checked, partition.leader_epoch, now_ms, CLIENT)
     except LogDirFailure as failure:
         replicas.logs.handle_dir_failure(failure.path, failure)
+        raise
+    except DiskFull as full:
+        replicas.logs.dirs.full(full.path)
         raise
     last_offset = info.last_offset
     if not info.is_duplicate:

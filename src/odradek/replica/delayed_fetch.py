@@ -160,7 +160,11 @@ class DelayedFetch:
         marked, self._marked = self._marked, None
         if self._pending is None or self._pending.is_done or marked is None:
             return
+        is_any_enough = self._parameters.min_bytes <= 1
         for entry in marked:
+            if is_any_enough and entry.partition is not None and _has_more(entry, self._parameters):
+                self._finish()  # to measure what will be read in a moment would be to read it twice
+                return
             size = readable_bytes(entry, self._parameters)
             if size is None:
                 self._finish()
@@ -281,7 +285,6 @@ class DelayedFetch:
             size = size_of(data)
             if size and entry.partition is not None:
                 entry.partition.topic.counters.bytes_out.count += size
-                self._replicas.metrics.all_topics.bytes_out.count += size
 
     def _complete(self, response: FetchResponse) -> None:
         self._replicas.metrics.failed_fetches.count += 1

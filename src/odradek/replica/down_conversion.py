@@ -2,11 +2,13 @@
 
 Versions 0 and 1 read magic 0, versions 2 and 3 magic 1. Before version 10 nobody reads zstd: a topic whose configs say
 zstd is refused, and so is a zstd batch that would have to be converted; one that a producer has compressed by itself
-goes out as it is from version 4 on, as Kafka sends it.
+goes out as it is from version 4 on, as Kafka sends it. A topic with `message.downconversion.enable=false` is refused to
+versions before 4, UNSUPPORTED_VERSION. Both are refused whether there are records or not.
 """
 
 from typing import TYPE_CHECKING, Any
 
+from odradek.log.config import LogConfig
 from odradek.protocol import errors
 from odradek.protocol.messages.k01_fetch import FetchRequest, FetchResponse, PartitionData
 from odradek.reactor.file_range import FileRange
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 MAGIC_1_VERSION_MIN = 2
 MAGIC_2_VERSION_MIN = 4
 ZSTD = "zstd"
+UNSEEN = (errors.UnknownTopicOrPartition.code, errors.TopicAuthorizationFailed.code)  # not even looked at
 
 
 async def for_old_reader(
@@ -42,16 +45,23 @@ async def _for_version(
     offsets = _fetch_offsets(request) if version < MAGIC_2_VERSION_MIN else {}
     for topic in response.responses:
         hosted = replicas.topics.get(topic.topic)
-        is_refused = hosted is not None and hosted.config.compression_type == ZSTD
+        refusal = None if hosted is None else _refusal(hosted.config, version)
         for number, data in enumerate(topic.partitions):
-            if data.error_code or not size_of(data):
-                continue
-            if is_refused:
-                topic.partitions[number] = _refused(data, errors.UnsupportedCompressionType())
-            elif version < MAGIC_2_VERSION_MIN:
+            if refusal is not None and data.error_code not in UNSEEN:
+                topic.partitions[number] = _refused(data, refusal)
+            elif data.error_code == errors.NONE and size_of(data) and version < MAGIC_2_VERSION_MIN:
                 offset = offsets.get((topic.topic, data.partition_index), 0)
                 topic.partitions[number] = await _converted(replicas, data, version, offset)
     return response
+
+
+def _refusal(config: LogConfig, version: int) -> errors.KafkaError | None:
+    """Why a topic is not for such a reader, whatever is in it."""
+    if config.compression_type == ZSTD:
+        return errors.UnsupportedCompressionType()
+    if version < MAGIC_2_VERSION_MIN and config.converts_down is False:
+        return errors.UnsupportedVersion()
+    return None
 
 
 def _fetch_offsets(request: FetchRequest) -> dict[tuple[str, int], int]:
@@ -82,6 +92,9 @@ def _convert_job(records: Buffer | FileRange, magic: int, offset: int) -> Job:
 
 
 def _refused(data: PartitionData, error: errors.KafkaError) -> PartitionData:
+    """With null for the records, unlike other errors."""
     if isinstance(data.records, FileRange):
         data.records.release()
-    return not_here(data.partition_index, error)
+    told = not_here(data.partition_index, error)
+    told.records = None
+    return told

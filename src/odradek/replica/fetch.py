@@ -133,6 +133,7 @@ def _read_some(
                 partition = entry.partition = _resolve(replicas, entry, parameters)
             except errors.KafkaError as error:
                 results.append((entry, not_here(entry.index, error)))
+                replicas.metrics.all_topics.fetches.count += 1
                 reading.is_urgent = True
                 continue
         try:
@@ -151,7 +152,6 @@ def _read_some(
         left = left - size if left > size else 0
         results.append((entry, data))
     reading.left_bytes = left
-    replicas.metrics.all_topics.fetches.count += len(entries)
 
 
 def size_of(data: PartitionData) -> int:
@@ -191,7 +191,7 @@ def _read(entry: FetchEntry, parameters: FetchParameters, left: int, reading: Re
     log = partition.leader_log(entry.current_leader_epoch)
     if parameters.is_follower:
         partition.check_replica(parameters.replica_id)
-    data = _told(log, entry.index)
+    data = told_of(log, entry.index)
     if entry.last_fetched_epoch >= 0:
         divergence = partition.divergence(entry)
         if divergence is not None:
@@ -210,13 +210,13 @@ def _read(entry: FetchEntry, parameters: FetchParameters, left: int, reading: Re
         if fetched.first_is_incomplete and not parameters.has_hard_limit:
             fetched.records.release()
         else:
-            data.records = _content(fetched.records)
+            data.records = content_of(fetched.records)
     if parameters.isolation == TXN_COMMITTED:
-        data.aborted_transactions = _aborted(fetched)
+        data.aborted_transactions = aborted(fetched)
     return data
 
 
-def _told(log: Log, index: int) -> PartitionData:
+def told_of(log: Log, index: int) -> PartitionData:
     data = blank(PartitionData)
     data.partition_index = index
     data.high_watermark = log.high_watermark
@@ -227,7 +227,7 @@ def _told(log: Log, index: int) -> PartitionData:
     return data
 
 
-def _content(records: FileRange) -> Buffer | FileRange:
+def content_of(records: FileRange) -> Buffer | FileRange:
     size = records.size
     file = records.disk_file
     if size >= SENDFILE_BYTES_MIN:
@@ -250,7 +250,7 @@ def _cold(records: FileRange) -> NotInCache:
     return cold
 
 
-def _aborted(fetched: FetchedRecords) -> list[AbortedTransaction]:
+def aborted(fetched: FetchedRecords) -> list[AbortedTransaction]:
     found = fetched.aborted_transactions or []
     return [AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset) for each in found]
 
@@ -281,7 +281,7 @@ def not_here(index: int, error: errors.KafkaError) -> PartitionData:
 def _empty(entry: FetchEntry, isolation: int) -> PartitionData:
     partition = entry.partition
     assert partition is not None and partition.log is not None
-    data = _told(partition.log, entry.index)
+    data = told_of(partition.log, entry.index)
     if isolation == TXN_COMMITTED:
         data.aborted_transactions = []
     return data

@@ -16,7 +16,9 @@ TOPICS = "BrokerTopicMetrics"
 
 
 class TopicCounters:
-    """BrokerTopicMetrics of one topic, or of all of them together. An append counts in its topic alone: `hand_in`."""
+    """BrokerTopicMetrics of one topic, or of all of them together. Appends and fetches count in their topic alone:
+    `hand_in`.
+    """
 
     __slots__ = ("_handed_in", "bytes_in", "bytes_out", "bytes_rejected", "fetches", "messages_in", "produces")
 
@@ -32,15 +34,17 @@ class TopicCounters:
         self.bytes_rejected: Counter = meter("BytesRejectedPerSec") if topic is None else Counter()
         self.produces: Counter = meter("TotalProduceRequestsPerSec")
         self.fetches: Counter = meter("TotalFetchRequestsPerSec")
-        self._handed_in = (0, 0, 0)
+        self._handed_in = (0,) * len(self._counts())
 
     def hand_in(self, all_topics: "TopicCounters") -> None:
-        """Adds what was produced since the last time to the counters of all topics."""
+        """Adds what was produced and fetched since the last time to the counters of all topics."""
         before = self._handed_in
-        now = self._handed_in = (self.messages_in.count, self.bytes_in.count, self.produces.count)
-        all_topics.messages_in.count += now[0] - before[0]
-        all_topics.bytes_in.count += now[1] - before[1]
-        all_topics.produces.count += now[2] - before[2]
+        now = self._handed_in = tuple(counter.count for counter in self._counts())
+        for total, count, counted in zip(all_topics._counts(), now, before, strict=True):
+            total.count += count - counted
+
+    def _counts(self) -> tuple[Counter, ...]:
+        return (self.messages_in, self.bytes_in, self.produces, self.fetches, self.bytes_out)
 
 
 class ReplicaMetrics:

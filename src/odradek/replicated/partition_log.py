@@ -75,6 +75,8 @@ class PartitionLog:
             self._logs.handle_dir_failure(failure.path, failure)
             raise errors.NotCoordinator(failure.message) from failure
         except errors.KafkaError as error:
+            if isinstance(error, DiskFull):
+                self._logs.dirs.full(error.path)
             raise _coordinator_error(error) from error
         if log.log_end_offset - log.recovery_point >= log.config.flush_messages:
             self._logs.loop.spawn(self._flush(log))

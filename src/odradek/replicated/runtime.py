@@ -40,6 +40,8 @@ SLICE_MS = 5  # of loading, in one turn of the loop
 RECORDS_PER_LOOK = 128  # between two looks at the clock
 RECORDS_PER_STEP = 256  # of a long decision, in one turn: a few milliseconds
 
+_TAKEN = (list, tuple)  # records that are all there
+
 UNLOADED, LOADING, ACTIVE = "unloaded", "loading", "active"
 
 
@@ -184,12 +186,39 @@ class Runtime(Generic[C]):
 
     def run(self, event: Callable[[C], Decision[R]]) -> Pending[R]:
         """Lets the core decide; the response comes when everything that the decision has seen is committed."""
-        pending: Pending[R] = self._loop.pending()
-        if self._under_way is None:
-            self._go_on(self._steps(event), pending)
-        else:
+        pending: Pending[R] = Pending(self._loop.completions)
+        if self._under_way is not None:
             self._waiting.append((event, pending))
+        elif self._encoded_log is None:
+            self._run_at_once(event, pending)
+        else:
+            self._go_on(self._steps(event), pending)
         return pending
+
+    def _run_at_once(self, event: Callable[[C], Decision[R]], pending: Pending[R]) -> None:
+        """Without an encoded log a decision has no steps."""
+        try:
+            if self.state is not ACTIVE:
+                raise self._refusal()
+            decision = event(self.core)
+            records = decision.records
+            if not isinstance(records, _TAKEN):
+                records = [record for record in records if record is not None]
+            for batch in _batches(records, decision.is_atomic) if records else ():
+                self._append(batch)
+        except Exception as error:  # noqa: BLE001 - the answer of this event, not of the runtime
+            self._park(pending, None, error)
+        else:
+            self._park(pending, decision.response, None)
+
+    def _append(self, records: Sequence[Any]) -> None:
+        last_offset = self._log.append(self.epoch, records)
+        self._note_appended(records, last_offset)
+        self._replay([record for record, _ in records], last_offset)
+
+    def _note_appended(self, records: Sequence[Any], last_offset: int) -> None:
+        assert last_offset - len(records) >= self.replayed_offset, "the log went on behind the back of its leader"
+        self.appended_offset = last_offset
 
     def _go_on(self, steps: _Steps, pending: Pending[Any]) -> None:
         """One step; most decisions have no more."""
@@ -228,27 +257,21 @@ class Runtime(Generic[C]):
         taken: list[Any] = []
         for some in _some(records):
             taken += [record for record in some if record is not None]
-            if len(some) == RECORDS_PER_STEP and self._encoded_log is not None:
+            if len(some) == RECORDS_PER_STEP:
                 yield
         return taken
 
     def _append_steps(self, records: Sequence[Any]) -> Generator[None, None, None]:
-        if self._encoded_log is None or len(records) <= RECORDS_PER_STEP:
-            last_offset = self._log.append(self.epoch, records)
-        else:
-            encoded: list[bytes] = []
-            for some in _some(records):
-                encoded += map(self._encoded_log.encode, some)
-                yield
-            last_offset = self._encoded_log.append_encoded(self.epoch, encoded)
-        assert last_offset - len(records) >= self.replayed_offset, "the log went on behind the back of its leader"
-        self.appended_offset = last_offset
-        yield from self._replay_steps(records, last_offset)
-
-    def _replay_steps(self, records: Sequence[Any], last_offset: int) -> Generator[None, None, None]:
-        if self._encoded_log is None or len(records) <= RECORDS_PER_STEP:
-            self._replay([record for record, _ in records], last_offset)
+        log = self._encoded_log
+        if log is None or len(records) <= RECORDS_PER_STEP:
+            self._append(records)
             return
+        encoded: list[bytes] = []
+        for some in _some(records):
+            encoded += map(log.encode, some)
+            yield
+        last_offset = log.append_encoded(self.epoch, encoded)
+        self._note_appended(records, last_offset)
         offset = last_offset - len(records)
         for some in _some(records):
             offset += len(some)

@@ -57,6 +57,9 @@ class SimSocket(Source):
     def send(self, parts: Sequence[Buffer]) -> int:
         return self._send_bytes(b"".join(parts))
 
+    def send_one(self, part: Buffer) -> int:
+        return self._send_bytes(bytes(part))
+
     def send_file(self, file: DiskFile, position: int, size: int) -> int:
         return self._send_bytes(file.pread(size, position))
 

@@ -80,10 +80,11 @@ class Node:
         self._deferred.clear()
         self._turn = None
         self._free_at_us = 0
-        self.loop = None
+        dead, self.loop = self.loop, None  # kept until all is down: a task closes its sockets when it is collected
         self.network.go_down(silent)
         self.disk = self.disk.crash(profile)  # before the jobs: what they still do in a `finally` must not reach it
         self.executor.abandon()
+        del dead
 
     def pause(self) -> None:
         """SIGSTOP: its clocks run on, its peers see a silent host that still acknowledges."""

@@ -130,6 +130,21 @@ EFFECTS = {
         lambda broker: broker.server.shared.services.groups._consumer_config.assignment_interval_ms({}),
         70,
     ),
+    "group.share.assignment.interval.ms": (
+        "72",
+        lambda broker: broker.server.shared.services.groups._share_config.assignment_interval_ms({}),
+        72,
+    ),
+    "group.streams.assignment.interval.ms": (
+        "74",
+        lambda broker: broker.server.shared.services.groups._streams_config.assignment_interval_ms({}),
+        74,
+    ),
+    "transaction.partition.verification.enable": (
+        "false",
+        lambda broker: parts(broker).replicas.verifies_transactions,
+        False,
+    ),
     "num.io.threads": ("3", lambda broker: broker.node.executor.workers, 3),
     "num.network.threads": ("5", lambda broker: len(parts(broker).socket_server.listeners["PLAINTEXT"].processors), 5),
     "max.connections": ("17", lambda broker: quotas(broker).max_connections, 17),
@@ -164,6 +179,7 @@ INHERITED = {
     "log.cleaner.min.cleanable.ratio": ("0.25", 0.25),
     "min.insync.replicas": ("2", 2),
     "log.segment.bytes": ("2000000", 2000000),
+    "log.message.downconversion.enable": ("false", False),
 }
 ANY_NUMBER = ("123456", 123456)
 

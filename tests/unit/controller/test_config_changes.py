@@ -70,6 +70,13 @@ def alter(harness: Harness, kind: int, name: str, *configs: tuple[str, int, str 
             40,
             "consumer.heartbeat.interval.ms must be less than or equal to group.consumer.max.heartbeat.interval.ms",
         ),
+        (
+            GROUP,
+            "g",
+            ("streams.num.standby.replicas", SET, "3"),
+            40,
+            "streams.num.standby.replicas must be less than or equal to group.streams.max.standby.replicas",
+        ),
         (BROKER, "x", ("log.cleaner.threads", SET, "2"), 42, "Node id must be an integer, but it is: x"),
         (BROKER, "9", ("log.cleaner.threads", SET, "2"), 42, "Unexpected broker id, expected 1, but received 9"),
         (

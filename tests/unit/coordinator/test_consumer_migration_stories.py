@@ -141,11 +141,22 @@ def test_a_group_of_another_kind_is_not_upgraded(story):
     )
 
 
-def test_a_custom_assignor_is_not_upgraded(story):
-    story.join_new("w", protocols={"mine": story.classic("a", user_data=b"x")})
-    story.advance(0)
+def test_a_custom_assignor_that_tells_its_members_more_is_not_upgraded(story):
+    story.stable_classic(user_data=b"x")
     assert story.joins("k1") == "GROUP_ID_NOT_FOUND"
-    assert story.state() == "CompletingRebalance"
+    assert story.state() == "Stable"
+
+
+@pytest.mark.parametrize("is_synced", [True, False])
+def test_what_members_tell_a_sticky_assignor_is_no_obstacle(story, is_synced):
+    """Java's cooperative-sticky always has user data in its subscriptions."""
+    story.join_new("w", protocols={"cooperative-sticky": story.classic("a", user_data=b"generation")})
+    story.advance(0)
+    member = story.answers["w"].member_id
+    if is_synced:
+        story.sync("s", member, {member: story.assignment(a=range(4))})
+    assert story.joins("k1").startswith("2:")
+    assert story.epochs() == "Reconciling 2/2" if is_synced else story.epochs().endswith(" 2/2")
 
 
 @pytest.mark.parametrize("policy", ["disabled", "downgrade"])

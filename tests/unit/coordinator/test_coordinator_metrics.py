@@ -20,7 +20,9 @@ from odradek.protocol.messages.k10_find_coordinator import FindCoordinatorReques
 from odradek.protocol.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from odradek.protocol.messages.k14_sync_group import SyncGroupRequest
 from odradek.protocol.messages.k42_delete_groups import DeleteGroupsRequest
+from odradek.protocol.messages.k88_streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from odradek.sim.world import World
+from streams_kit import subtopology, topology
 
 SERVER, BEAN = "kafka.server", "group-coordinator-metrics"
 MANAGER = ("kafka.coordinator.group", "GroupMetadataManager")
@@ -100,6 +102,26 @@ def test_a_rebalance_counts_when_its_assignment_is_there(watched):
     assert watched.read(*MANAGER, "NumGroupsStable") == 1
     assert watched.server("group-completed-rebalance-count") == 1
     assert watched.server("consumer-group-rebalance-count") == 0
+
+
+def test_streams_groups_are_counted_by_state(watched):
+    """Of a topic that there is not: the group cannot run."""
+    request = StreamsGroupHeartbeatRequest(
+        group_id="s",
+        member_id="m",
+        rebalance_timeout_ms=1000,
+        topology=topology(subtopology("0", "nowhere")),
+        active_tasks=[],
+        standby_tasks=[],
+        warmup_tasks=[],
+        process_id="p",
+    )
+    assert watched.client.ask(request, 0).error_code == 0
+    assert watched.server("group-count", protocol="streams") == 1
+    assert watched.server("streams-group-count", state="NotReady") == 1
+    assert watched.server("streams-group-count", state="Stable") == 0
+    assert watched.server("streams-group-rebalance-count") == 1
+    assert watched.read(*MANAGER, "NumGroups") == 0
 
 
 def test_the_partitions_that_are_led_are_told_by_state(watched):

@@ -53,9 +53,19 @@ def test_many_keys_are_answered_one_by_one(version):
     assert found(client, version, GROUP, "a") == [(errors.CoordinatorNotAvailable.code, -1)]
 
 
-def test_nobody_keeps_the_state_of_share_groups():
+def test_the_state_of_share_groups_has_a_coordinator_from_version_6_on():
+    broker, client = started(share_coordinator_state_topic_replication_factor="1")
+    key = "g:with:colons:AAAAAAAAAAAAAAAAAAAAAA:0"
+    assert found(client, 5, SHARE, key) == [(errors.InvalidRequest.code, -1)]
+    assert found(client, 6, SHARE, key) == [(errors.CoordinatorNotAvailable.code, -1)]
+    broker.world.run_for(2000)
+    assert found(client, 6, SHARE, key) == [(0, broker.server.shared.node_id)]
+
+
+@pytest.mark.parametrize("key", ["", "g", "g:0", "g:AAAA:0", "g:AAAAAAAAAAAAAAAAAAAAAA:x", ":AAAAAAAAAAAAAAAAAAAAAA:0"])
+def test_what_names_no_share_partition_has_no_coordinator(key):
     _, client = started()
-    assert found(client, 6, SHARE, "g:AAAAAAAAAAAAAAAAAAAAAA:0") == [(errors.InvalidRequest.code, -1)]
+    assert found(client, 6, SHARE, key) == [(errors.InvalidRequest.code, -1)]
 
 
 @pytest.mark.parametrize(

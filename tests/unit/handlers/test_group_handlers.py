@@ -10,6 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "sim"))
 from broker_kit import SimBroker, SimClient
 
 from odradek.protocol import releases
+from odradek.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.messages.k08_offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -164,6 +165,22 @@ def test_all_topics_of_a_group(rig):
     if rig.release.name == "4.3":
         told = rig.ask(OffsetFetchRequest(groups=groups[:1]), 10).groups
         assert told[0].topics[0].topic_id == rig.topic_id
+
+
+def test_the_id_of_the_topic_is_kept_whether_the_request_has_named_it_or_not(rig):
+    before = offset_records(rig)
+    rig.commit(5, 11, group="ids")
+    after = offset_records(rig)
+    added = b"".join(after[index][len(before[index]) :] for index in after)
+    assert b"ids" in added
+    assert (bytes(rig.topic_id) in added) == (rig.release.name == "4.3")
+
+
+def offset_records(rig):
+    wanted = [FetchPartition(partition=index, fetch_offset=0, partition_max_bytes=1 << 20) for index in range(3)]
+    topics = [FetchTopic(topic="__consumer_offsets", partitions=wanted)]
+    told = rig.ask(FetchRequest(max_bytes=1 << 20, topics=topics), 12).responses[0].partitions
+    return {partition.partition_index: bytes(partition.records or b"") for partition in told}
 
 
 def test_commits_for_what_is_not_there(rig):

@@ -70,6 +70,27 @@ def test_zstd_before_version_10(old_plane):
     assert old_plane.fetch_one(version=3).error_code == errors.UnsupportedCompressionType.code
 
 
+@pytest.mark.parametrize(
+    ("config", "version_max", "error"),
+    [
+        ({"compression_type": "zstd"}, 9, errors.UnsupportedCompressionType),
+        ({"message_downconversion_enable": "false"}, 3, errors.UnsupportedVersion),
+    ],
+)
+def test_a_topic_that_is_not_for_old_readers_is_refused_whatever_is_in_it(old_plane, config, version_max, error):
+    """As a 3.3.2 does: it looks at the topic's configs before it looks at the records."""
+    old_plane.create_topic("new", **config)
+    for offset in (0, 99):
+        for version in range(version_max + 1):
+            refused = old_plane.fetch_one("new", offset=offset, version=version)
+            assert (refused.error_code, refused.records) == (error.code, None)
+    assert old_plane.fetch_one("new", version=version_max + 1).error_code == 0
+    assert old_plane.fetch_one("nowhere", version=version_max).error_code == errors.UnknownTopicOrPartition.code
+    old_plane.produce("a", topic="new")
+    assert old_plane.fetch_one("new", version=version_max).error_code == error.code
+    assert values(old_plane.fetch_one("new", version=version_max + 1)) == ["a"]
+
+
 def test_nothing_past_the_high_watermark(plane):
     plane.create_topic("r", replicas=(1, 2))
     plane.produce("a", topic="r", acks=1)
@@ -195,6 +216,18 @@ def test_an_append_ends_the_wait(plane):
     assert [len(data.records) > 0 for topic in response.responses for data in topic.partitions] == [False, True]
     assert not plane.partition().watchers and not plane.partition(index=1).watchers, "nothing is left behind"
     assert plane.replicas.purgatories["Fetch"].size == 0
+
+
+def test_records_that_the_reader_may_not_see_yet_end_no_wait(plane):
+    answer, pending = waiting_fetch(plane, ("t", 0, 0), isolation_level=1)
+    log = plane.partition().log
+    log.append_as_leader(batch(b"open", producer=7, transactional=True), 0, NOW)
+    plane.on_reactor(plane.partition().advance_high_watermark)
+    plane.sleep(50)
+    assert log.high_watermark == 1 and not pending.is_done
+    log.append_as_leader(marker(7, commit=True), 0, NOW, origin=COORDINATOR)
+    plane.on_reactor(plane.partition().advance_high_watermark)
+    assert values(answer().responses[0].partitions[0])[0] == "open"
 
 
 def test_time_ends_the_wait(plane):

@@ -308,7 +308,10 @@ def test_an_abort_marker_outlives_its_records_by_the_retention():
     assert next(marker.records()).timestamp == 90
     assert not partition.disk.exists(partition.path(0, names.TRANSACTION_INDEX))
 
-    partition.now_ms += RETENTION_MS
+    partition.now_ms += RETENTION_MS - 1
+    partition.clean()
+    assert partition.batches()[0].delete_horizon_ms == NOW_MS + RETENTION_MS, "not a millisecond early"
+    partition.now_ms += 1
     partition.clean()
     assert [each.is_control for each in partition.batches()] == [False]
 

@@ -8,7 +8,7 @@ from manager_kit import DIRS, OTHER_ID, TOPIC_ID, SimBroker, values
 from odradek.log import checkpoint, names
 from odradek.log.log_dir import LogDirRefused
 from odradek.protocol import errors
-from odradek.sim.crash import LOSE_ALL
+from odradek.sim.crash import KEEP_ALL, LOSE_ALL
 
 META = b"version=1\ncluster.id=c\nnode.id=1\ndirectory.id=P5tE1K8gQD-5S3Sxj-QCMA\n"
 
@@ -255,3 +255,22 @@ def test_two_that_may_be_different_topics_refuse_the_start(broker, other_id):
         broker.run(broker.manager.start())
     assert "topic-0" in broker.names("data/a") and "topic-0" in broker.names("data/b")
     broker.disk.lock("data/a/.lock").release()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_each_dir_recovers_as_many_logs_at_once_as_it_has_threads(threads):
+    broker = SimBroker(num_recovery_threads_per_data_dir=threads)
+    broker.start()
+    for partition in range(12):
+        broker.append(broker.create(partition=partition), "a" * 500)
+    broker.crash(KEEP_ALL)
+    at_once = dict.fromkeys(broker.dirs, 0)
+
+    def seen(progress):
+        at_once[progress.path] = max(at_once[progress.path], len(progress.recovering))
+
+    broker.boot()
+    broker.disk.slow("read", 700_000)
+    broker.run(broker.manager.start(on_progress=seen))
+    assert at_once == dict.fromkeys(broker.dirs, threads)
+    assert sorted(broker.manager.current) == [("topic", partition) for partition in range(12)]

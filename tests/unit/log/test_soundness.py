@@ -282,3 +282,33 @@ def test_epochs_that_began_anew_are_no_damage():
     assert partition.log.epochs.entries == [(0, 0), (3, 4)]
     partition.reopen()
     assert len(partition.records()) == 6
+
+
+def epochs_told_after(damage):
+    """What a replica is told of every epoch, once the log has been read; None if the damage is found."""
+    partition = Partition(log_config=config(segment_bytes=300, index_interval_bytes=0, retention_ms=-1))
+    for number, leader_epoch in enumerate([0, 0, 0, 2, 2, 2, 2, 5, 5, 5, 9, 9]):
+        partition.append(b"%02d" % number + b"." * 60, leader_epoch=leader_epoch)
+    partition.close()
+    damage(partition.disk, f"{partition.directory}/{names.LEADER_EPOCHS}")
+    try:
+        partition.load(clean=True)
+        partition.records()
+    except LogDirFailure:
+        return None
+    return [partition.log.end_offset_for_epoch(epoch) for epoch in range(11)]
+
+
+def test_no_bit_of_the_leader_epochs_changes_what_a_replica_is_told():
+    expected, size = [], 0
+
+    def measure(disk, path):
+        nonlocal size
+        size = len(disk.read(path))
+
+    expected = epochs_told_after(measure)
+    assert expected is not None and size > 20
+    for position in range(size):
+        for bit in range(8):
+            told = epochs_told_after(lambda disk, path, at=position, bit=bit: disk.flip_bit(path, at, bit))
+            assert told in (None, expected), (position, bit)

@@ -141,6 +141,20 @@ def test_a_segment_that_is_gone(log_dir):
     }
 
 
+@pytest.mark.parametrize("partition", ["plain-0", "segments-0", "txn-0", "deleted-0", "compacted-0"])
+def test_a_sealed_segment_that_lost_its_last_batch(log_dir, partition):
+    """What is left is whole; the indexes, the snapshot or the transactions tell of what is gone."""
+    sealed = [path for path in sorted((log_dir / partition).glob("*.log"))[:-1] if path.stat().st_size]
+    assert sealed
+    for path in sealed:
+        data = path.read_bytes()
+        path.write_bytes(data[: positions(path)[-1]])
+        errors = errors_of(log_dir)
+        path.write_bytes(data)
+        assert errors and all(error.file.startswith(partition) for error in errors), path
+    assert errors_of(log_dir) == []
+
+
 # L3: leader epochs
 
 

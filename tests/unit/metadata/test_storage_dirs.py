@@ -186,7 +186,7 @@ def test_features_and_credentials_are_in_the_bootstrap():
     scram = ["SCRAM-SHA-256=[name=alice,password=x]"]
     formatted(disk, STATIC, features={"transaction.version": 1, "group.version": 0}, add_scram=scram)
     records = [repr(record)[:40] for record, _ in read_bootstrap(disk, "/data/a").records]
-    assert [text.partition("(")[0] for text in records] == ["FeatureLevelRecord"] * 2 + ["UserScramCredentialRecord"]
+    assert [text.partition("(")[0] for text in records] == ["FeatureLevelRecord"] * 4 + ["UserScramCredentialRecord"]
 
 
 def test_formatting_what_is_formatted():

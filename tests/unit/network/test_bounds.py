@@ -5,7 +5,7 @@ import tracemalloc
 
 import pytest
 
-from network_kit import broker_config, correlation_id_of, echo, request
+from network_kit import answer_of, broker_config, correlation_id_of, echo, request
 from odradek.network.acceptor import NEWCOMERS_MAX
 
 MB = 1024 * 1024
@@ -232,6 +232,32 @@ def test_who_finds_no_memory_waits_until_there_is_some(rig):
     assert second.frames()[0][4:] == b"b" * 90_000
     assert rig.server.memory.used_bytes == 0
     assert rig.server.memory.waiting == 0
+
+
+def test_requests_of_a_hundred_megabytes_are_served_one_after_the_other(real_rig):
+    """The longest that Kafka takes by default, with no more memory than for one of them."""
+    longest = 100 * 1024 * 1024
+    served = []
+
+    def serve(connection, frame):
+        served.append((len(frame), bytes(frame[-1:])))
+        return [answer_of(len(served))]
+
+    real_rig.start(serve, overrides={"queued.max.request.bytes": str(longest)})
+    memory = real_rig.server.memory
+    clients = [real_rig.connect() for _ in range(3)]
+    for number, client in enumerate(clients):
+        client.send(request(number, bytes(longest - 11) + b"%d" % number, key=0, version=9))
+    held = []
+
+    def are_answered():
+        held.append(memory.used_bytes)
+        return all(client.frames() for client in clients)
+
+    real_rig.until(are_answered, seconds=60)
+    assert sorted(served) == [(longest, b"0"), (longest, b"1"), (longest, b"2")]
+    assert longest <= max(held) < 2 * longest
+    assert (memory.used_bytes, memory.waiting) == (0, 0)
 
 
 def test_who_leaves_the_line_for_memory_is_forgotten(rig):

@@ -6,7 +6,7 @@ import pytest
 
 from network_kit import broker_config, correlation_id_of, echo, request
 from odradek.config.errors import ConfigError
-from odradek.network.listener_security import mechanisms
+from odradek.network.listener_security import mechanisms, unserved_mechanisms
 from odradek.protocol.messages.header import RequestHeader
 from odradek.protocol.messages.k17_sasl_handshake import SaslHandshakeRequest
 from odradek.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequest
@@ -226,3 +226,13 @@ def test_a_mechanism_that_is_not_served_yet_is_offered_and_refused():
     config = broker_config({**SASL, "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256"})
     offered = {mechanism.name: mechanism.server is not None for mechanism in mechanisms(config, "CLIENTS")}
     assert offered == {"PLAIN": True, "SCRAM-SHA-256": False}
+
+
+def test_a_mechanism_that_nobody_can_use_is_a_warning():
+    offered = {**SASL, "listener.name.clients.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256"}
+    assert unserved_mechanisms(broker_config(offered)) == [
+        "the listener CLIENTS offers SASL/SCRAM-SHA-256, which is not served yet: only PLAIN is"
+    ]
+    assert unserved_mechanisms(broker_config(SASL)) == []
+    plain = {**SASL, "listener.security.protocol.map": "CLIENTS:PLAINTEXT,CONTROLLER:PLAINTEXT"}
+    assert unserved_mechanisms(broker_config({**plain, "sasl.enabled.mechanisms": "GSSAPI"})) == []

@@ -266,10 +266,14 @@ def test_stores_of_java_are_refused_with_a_way_out():
     [
         (TlsSettings(), "needs a certificate"),
         (TlsSettings(keystore_path="/no/such/file"), "cannot read /no/such/file"),
-        (TlsSettings(keystore_path=str(DATA / "ca.pem")), "PEM key store cannot be used"),
+        (
+            TlsSettings(keystore_path=str(DATA / "ca.pem")),
+            r"ssl\.keystore\.location=.*ca\.pem: the PEM key store cannot be",
+        ),
         (TlsSettings(keystore_path=str(DATA / "server.pem"), protocols=("SSLv3",)), "ssl.enabled.protocols"),
         (TlsSettings(keystore_path=str(DATA / "server.pem"), trusted_certificates="nonsense"), "trust store"),
         (TlsSettings(keystore_path=str(DATA / "server.pem"), cipher_suites=("TLS_X_WITH_Y",)), "ssl.cipher.suites"),
+        (TlsSettings(keystore_path=str(DATA / "server.pem"), cipher_suites=("FOO",)), "ssl.cipher.suites: FOO is none"),
     ],
 )
 def test_settings_that_give_no_context_say_why(settings, words):

@@ -4,8 +4,9 @@ from itertools import pairwise
 
 import pytest
 
-from odradek.reactor.loop import FULL_POLL_MS, FULL_POLL_MS_MAX, HEAVY_CALLS, Loop
-from odradek.reactor.ports import READABLE
+from odradek.reactor.loop import FULL_POLL_MS, FULL_POLL_MS_MAX, Loop
+from odradek.reactor.ports import READABLE, WRITABLE
+from odradek.reactor.source import HEAVY_CALLS
 from odradek.sim.world import World
 
 
@@ -342,7 +343,7 @@ def test_a_crowd_is_noticed(loop, ports):
     ports.poller_made.ready = [(number, READABLE) for number in range(10, 40)]
     while ports.poller_made.ready or loop.wait_ms() == 0:
         loop.turn(0)
-    assert crowds == [True] * 13 + [False] * 17
+    assert crowds == [True] * 14 + [False] * 16  # two a turn, until sixteen are left
 
 
 def test_thousands_are_heard_of_now_and_then_and_not_in_every_turn(loop, ports):
@@ -419,6 +420,39 @@ def test_a_source_that_was_unregistered_meanwhile_is_not_called(loop, ports):
     ports.poller_made.ready = [(3, READABLE), (4, READABLE)]
     loop.turn()
     assert called == [4]
+
+
+def test_who_waits_and_becomes_ready_for_more_is_called_once_for_both(loop, ports):
+    seen = []
+
+    def stalls(_):
+        ports.clock.now += 10
+        ports.poller_made.ready = [(4, WRITABLE)]
+
+    loop.register(Source(3), READABLE, stalls)
+    loop.register(Source(4), READABLE, seen.append)
+    ports.poller_made.ready = [(3, READABLE), (4, READABLE)]
+    loop.turn(0)
+    assert seen == []
+    loop.turn(0)
+    loop.turn(0)
+    assert seen == [READABLE | WRITABLE]
+
+
+def test_who_registers_again_while_it_waits_is_called_by_its_new_handler_alone(loop, ports):
+    seen = []
+    source = Source(4)
+
+    def registers(_):
+        loop.register(source, READABLE, lambda _: seen.append("new"))
+        ports.poller_made.ready = [(4, READABLE)]
+
+    loop.register(Source(3), READABLE, registers)
+    loop.register(source, READABLE, lambda _: seen.append("old"))
+    ports.poller_made.ready = [(3, READABLE), (4, READABLE)]
+    loop.turn(0)
+    loop.turn(0)
+    assert seen == ["new"]
 
 
 def test_endless_completions_end_the_turn_all_the_same(loop, ports):

@@ -7,8 +7,8 @@ import pytest
 from odradek.reactor.connection import Connection
 from odradek.reactor.frames import read_length
 from odradek.reactor.loop import Loop
-from odradek.reactor.ports import READABLE
 from odradek.reactor.selector import Selector
+from odradek.reactor.sending_end import WIDE_BYTES_MIN
 from odradek.reactor.transport import PlainTransport
 from odradek.sim.world import World
 
@@ -148,27 +148,33 @@ def test_expiry_can_be_changed_and_turned_off():
 
 
 def test_again_serves_a_source_behind_the_others_and_holds_the_timers_back():
-    world = World(2)
-    loop = Loop(world.node("n").ports)
+    node = World(2).node("n")
+    loop = Loop(node.ports)
     order = []
-
-    class Source:
-        def __init__(self, number):
-            self.number = number
-
-        def fileno(self):
-            return self.number
-
-    first, second = Source(100), Source(101)
+    first, second = (node.ports.network.listen(node.address, port) for port in (0, 0))
 
     def serve_first(_):
         order.append("first")
         if order.count("first") < 3:
             loop.again(first)
 
-    loop._handlers.update({100: serve_first, 101: lambda _: order.append("second")})
-    loop._ready.update({100: (READABLE, 0), 101: (READABLE, 0)})
+    loop.register(first, 0, serve_first)
+    loop.register(second, 0, lambda _: order.append("second"))
+    loop.again(first, is_little=True)
+    loop.again(second, is_little=True)
     assert loop.wait_ms() == 0
     loop.turn(0)
     assert order == ["first", "second", "first", "first"]
-    assert second.fileno() == 101
+
+
+def test_who_is_sent_a_large_answer_may_have_more_on_its_way():
+    pair = Pair()
+    widened = []
+    pair.client.transport.widen = lambda: widened.append(True)
+    pair.client.send([bytes(WIDE_BYTES_MIN)])
+    assert not widened
+    pair.until(lambda: not pair.client.unsent_bytes)
+    for _ in range(2):
+        pair.client.send([bytes(WIDE_BYTES_MIN // 2), bytes(WIDE_BYTES_MIN)])
+        pair.until(lambda: not pair.client.unsent_bytes)
+    assert widened == [True]

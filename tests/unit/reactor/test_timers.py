@@ -11,10 +11,10 @@ def test_timers_expire_by_deadline_then_by_age():
     timers, seen = Timers(), []
     for deadline, name in ((30, "c"), (10, "a"), (20, "b1"), (20, "b2")):
         timers.at(deadline, lambda name=name: seen.append(name))
-    assert timers.next_deadline_ms() == 10
+    assert timers.wait_ms(0) == 10
     expire(timers, 20)
     assert seen == ["a", "b1", "b2"]
-    assert timers.next_deadline_ms() == 30
+    assert timers.wait_ms(0) == 30
     assert len(timers) == 1
 
 
@@ -32,11 +32,11 @@ def test_a_cancelled_timer_does_not_expire():
     timer.cancel()
     timer.cancel()
     assert not timer.is_live
-    assert timers.next_deadline_ms() == 20
+    assert timers.wait_ms(0) == 20
     assert len(timers) == 1
     expire(timers, 99)
     assert seen == ["kept"]
-    assert timers.next_deadline_ms() is None
+    assert timers.wait_ms(0) is None
 
 
 def test_one_due_timer_cancels_another():
@@ -77,4 +77,4 @@ def test_many_cancelled_timers_do_not_pile_up():
         timers.at(number + 10, lambda: None).cancel()
     assert len(timers) == 1
     assert len(timers._heap) < 200
-    assert timers.next_deadline_ms() == kept.deadline_ms
+    assert timers.wait_ms(0) == kept.deadline_ms

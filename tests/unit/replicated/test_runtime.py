@@ -144,6 +144,13 @@ def test_other_records_are_cut_into_batches(rig: Rig) -> None:
     assert added.is_done
 
 
+def test_records_may_be_handed_out_one_by_one(rig: Rig) -> None:
+    """Without an encoded log they are all taken at once; a None is none."""
+    decision: Decision[int] = Decision(iter([(1, 0), None, (2, 0)]), 0)
+    rig.runtime.run(lambda core: decision)
+    assert (rig.log.batches, rig.runtime.core.total) == ([[1, 2]], 3)
+
+
 def test_losing_the_lead_refuses_whoever_waits_and_drops_the_core(rig: Rig) -> None:
     rig.runtime.run(lambda core: core.add(1))
     rig.runtime.commit(0)

@@ -1,4 +1,6 @@
 import errno
+import gc
+import sys
 
 import pytest
 
@@ -206,6 +208,42 @@ def test_a_crash_drops_jobs_and_their_cleaning_up_reaches_nothing(world):
     assert log == ["/x"]
     with pytest.raises(SimCrash):
         disk.list("/")
+
+
+async def serve(listener, loop):
+    """The sockets are known to this coroutine alone, and it closes them whatever happens."""
+    sockets = []
+    try:
+        while True:
+            try:
+                sockets.append(listener.accept())
+            except BlockingIOError:
+                await loop.sleep(1)
+    finally:
+        for socket in sockets:
+            socket.close()
+
+
+def crashed_server(world, on_call):
+    server = world.node("server")
+    loop = server.boot()
+    loop.spawn(serve(server.ports.network.listen("", 9092), loop))
+    for number in range(4):
+        world.node(f"client-{number}").boot().ports.network.connect(server.address, 9092)
+    world.run_for(100)
+    loop = None
+    sys.setprofile(on_call)
+    try:
+        server.crash(KILLED, silent=False)
+    finally:
+        sys.setprofile(None)
+    world.run_for(100)
+    return world.trace.digest()
+
+
+def test_the_tasks_of_a_crashed_node_are_not_heard_of_whenever_they_are_collected():
+    collected_at_every_call = crashed_server(World(seed=3), lambda *_: gc.collect())
+    assert collected_at_every_call == crashed_server(World(seed=3), None)
 
 
 def test_a_disk_that_goes_down_takes_its_node_along(world):

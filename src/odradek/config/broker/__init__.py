@@ -16,7 +16,7 @@ from odradek.config.broker import (
     zookeeper,
 )
 from odradek.config.broker.rules import RULES, fill_ids
-from odradek.config.broker.served import AT_START, SERVED
+from odradek.config.broker.served import AT_START, SERVED, WITHOUT_OBJECT
 from odradek.config.definition import LOW, READ_ONLY, Definition, Table, broker_row, section
 from odradek.config.types import BOOLEAN, INT, STRING
 from odradek.config.validators import ANY
@@ -74,6 +74,8 @@ def _told_apart(rows: tuple[Definition, ...]) -> tuple[Definition, ...]:
             row.not_served = None
         elif row.name in AT_START:
             row.not_served = reasons.AT_START
+        elif row.name in WITHOUT_OBJECT:
+            row.not_served = reasons.WITHOUT_OBJECT
     return rows
 
 

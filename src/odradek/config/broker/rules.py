@@ -141,7 +141,7 @@ def _advertised_controllers(config: Config) -> str | None:
 def _routable(config: Config) -> str | None:
     told = (*endpoints(config, "advertised.listeners"), *advertised(config))
     if any(endpoint.host == "0.0.0.0" for endpoint in told):
-        return "0.0.0.0 cannot be advertised: set advertised.listeners to an address that clients can reach"
+        return "0.0.0.0 cannot be advertised: set advertised.listeners=NAME://HOST:PORT to what clients can reach"
     return None
 
 

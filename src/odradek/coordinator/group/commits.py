@@ -50,7 +50,7 @@ class Commit(NamedTuple):
 
 
 def commit_offsets(core: "GroupCore", now: Now, sender: CommitFrom, commits: Sequence[Commit]) -> Decided[list[int]]:
-    codes = core.consumers.commit_codes(sender, commits, is_transactional=False)
+    codes = _codes(core, sender, commits, is_transactional=False)
     if codes is not None:
         return _written_where(core, now, sender, commits, codes, -1, -1)
     try:
@@ -64,10 +64,18 @@ def commit_offsets(core: "GroupCore", now: Now, sender: CommitFrom, commits: Seq
     return _written(core, now, sender, commits, -1, -1)
 
 
+def _codes(
+    core: "GroupCore", sender: CommitFrom, commits: Sequence[Commit], *, is_transactional: bool
+) -> list[int] | None:
+    """In a group of the consumer or the streams protocol; None if it is neither."""
+    codes = core.consumers.commit_codes(sender, commits, is_transactional=is_transactional)
+    return core.streams.commit_codes(sender, commits, is_transactional=is_transactional) if codes is None else codes
+
+
 def txn_offset_commit(
     core: "GroupCore", now: Now, sender: CommitFrom, commits: Sequence[Commit], producer_id: int, producer_epoch: int
 ) -> Decided[list[int]]:
-    codes = core.consumers.commit_codes(sender, commits, is_transactional=True)
+    codes = _codes(core, sender, commits, is_transactional=True)
     if codes is not None:
         return _written_where(core, now, sender, commits, codes, producer_id, producer_epoch)
     try:
@@ -79,6 +87,8 @@ def txn_offset_commit(
 
 def _checked(core: "GroupCore", sender: CommitFrom, *, is_transactional: bool = False) -> ClassicGroup | None:
     """The group, None if the commit is what will make it."""
+    if sender.group_id in core.shares.groups:
+        raise errors.GroupIdNotFound()  # its offsets are kept elsewhere
     group = core.groups.get(sender.group_id)
     if group is None:
         if sender.generation < 0:

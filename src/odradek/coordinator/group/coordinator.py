@@ -5,7 +5,7 @@ everything else is the core's answer.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from odradek.config.parsed import Config
 from odradek.coordinator.core import Decided
@@ -17,7 +17,9 @@ from odradek.coordinator.group.core import GroupCore
 from odradek.coordinator.group.counts import GroupCounts
 from odradek.coordinator.group.loading import OffsetsDecoder
 from odradek.coordinator.group.member import Joiner
-from odradek.coordinator.shard import LOADING, Tell, quiet
+from odradek.coordinator.group.share.config import ShareConfig
+from odradek.coordinator.group.streams.config import StreamsConfig
+from odradek.coordinator.shard import LOADING, Shard, Tell, quiet
 from odradek.coordinator.shards import Shards
 from odradek.protocol import errors
 from odradek.protocol.frames import OFFSETS
@@ -31,6 +33,8 @@ from odradek.replicated.log_record import EndMarker
 if TYPE_CHECKING:
     from odradek.coordinator.group.consumer.requests import Caller
     from odradek.coordinator.group.describing import FetchedTopic, GroupFilter, WantedTopics
+    from odradek.coordinator.group.streams.heartbeat import Beaten
+    from odradek.coordinator.group.streams.requests import Caller as StreamsCaller
     from odradek.metadata.delta import MetadataDelta
     from odradek.metadata.image import MetadataImage
     from odradek.protocol.messages.k11_join_group import JoinGroupRequest, JoinGroupResponse
@@ -44,6 +48,8 @@ if TYPE_CHECKING:
         ConsumerGroupHeartbeatResponse,
     )
     from odradek.protocol.messages.k69_consumer_group_describe import DescribedGroup as DescribedConsumerGroup
+    from odradek.protocol.messages.k88_streams_group_heartbeat import StreamsGroupHeartbeatRequest
+    from odradek.protocol.messages.k89_streams_group_describe import DescribedGroup as DescribedStreamsGroup
 
 TOPIC = "__consumer_offsets"
 
@@ -69,7 +75,17 @@ def member_id(stream: Stream) -> str:
 
 
 class GroupCoordinator:
-    __slots__ = ("_consumer_config", "counts", "serves_consumer_protocol", "shards", "topics")
+    __slots__ = (
+        "_consumer_config",
+        "_share_config",
+        "_streams_config",
+        "counts",
+        "performers",
+        "serves_consumer_protocol",
+        "serves_streams_protocol",
+        "shards",
+        "topics",
+    )
 
     def __init__(self, replicas: ReplicaManager, config: Config, release: Release, *, tell: Tell = quiet) -> None:
         groups = GroupConfig.from_config(config)
@@ -77,6 +93,10 @@ class GroupCoordinator:
         new_uuid = uuid_maker(stream)
         consumer_config = self._consumer_config = ConsumerConfig(config)
         self.serves_consumer_protocol = consumer_config.is_served
+        share_config = self._share_config = ShareConfig(config)
+        self.performers: dict[type, Callable[[Shard[GroupCore], Any], None]] = {}  # by the type of an effect
+        streams_config = self._streams_config = StreamsConfig(config)
+        self.serves_streams_protocol = streams_config.is_served
         self.topics = GroupTopics()
         self.counts = GroupCounts()
         self.shards: Shards[GroupCore] = Shards(
@@ -88,18 +108,23 @@ class GroupCoordinator:
                 release,
                 new_uuid,
                 consumer_config=consumer_config,
+                share_config=share_config,
+                streams_config=streams_config,
                 topics=self.topics,
                 new_member_id=lambda: member_id(stream),
                 counts=self.counts,
             ),
             compression=groups.compression,
             decoder=OffsetsDecoder,
+            perform=lambda shard, effect: self.performers[type(effect)](shard, effect),
             tell=tell,
         )
 
     def update_config(self, config: Config) -> None:
         """Of what may change while the broker runs: it counts from the next heartbeat of a group on."""
         self._consumer_config.update(config)
+        self._share_config.update(config)
+        self._streams_config.update(config)
 
     # Metadata
 
@@ -107,12 +132,14 @@ class GroupCoordinator:
         self.topics.applied(delta, image)
         self.shards.applied(delta, image)
         if delta.topics is not None and delta.topics.deleted:
-            self._forget([topic.name for topic in delta.topics.deleted.values()])
+            self._forget({topic.id: topic.name for topic in delta.topics.deleted.values()})
 
-    def _forget(self, topics: list[str]) -> None:
+    def _forget(self, topics: dict[bytes, str]) -> None:
         for shard in self.shards:
             if shard.is_active:
-                shard.run(lambda core: core.topics_deleted(topics)).is_observed = True
+                shard.run(lambda core: core.topics_deleted(topics.values())).is_observed = True
+                if shard.core.shares.groups:
+                    shard.run(lambda core: core.shares.topics_deleted(topics)).is_observed = True
 
     def stop(self) -> None:
         self.shards.stop()
@@ -145,7 +172,7 @@ class GroupCoordinator:
         if shard.state is LOADING:
             return None
         now = shard.now()
-        return shard.run(lambda core: core.heartbeat(now, request))
+        return shard.run(lambda core: core.heartbeat(now, request), now)
 
     def leave(self, group_id: str, members: "list[MemberIdentity]") -> "Pending[LeaveGroupResponse]":
         _check_group_id(group_id)
@@ -160,13 +187,18 @@ class GroupCoordinator:
         now = shard.now()
         return shard.run(lambda core: core.consumers.heartbeat(now, request, caller))
 
+    def streams_heartbeat(self, request: "StreamsGroupHeartbeatRequest", caller: "StreamsCaller") -> "Pending[Beaten]":
+        shard = self.shards.active(request.group_id)
+        now = shard.now()
+        return shard.run(lambda core: core.streams.heartbeat(now, request, caller))
+
     # Offsets
 
     def commit_offsets(self, sender: CommitFrom, commits: Sequence[Commit]) -> Pending[list[int]]:
         """The error code of each."""
         shard = self.shards.active(sender.group_id)
         now = shard.now()
-        return shard.run(lambda core: core.commit_offsets(now, sender, commits))
+        return shard.run(lambda core: core.commit_offsets(now, sender, commits), now)
 
     def txn_offset_commit(
         self, sender: CommitFrom, commits: Sequence[Commit], producer_id: int, producer_epoch: int
@@ -204,6 +236,7 @@ class GroupCoordinator:
 
         def fetch(core: GroupCore) -> "Decided[list[FetchedTopic]]":
             core.consumers.check_fetch(group_id, member_id, member_epoch)
+            core.streams.check_fetch(group_id, member_id, member_epoch)
             return core.fetch_offsets(group_id, wanted, require_stable=require_stable)
 
         return self.shards.active(group_id).run(fetch)
@@ -220,12 +253,18 @@ class GroupCoordinator:
     def describe_consumer(self, group_id: str) -> "Pending[DescribedConsumerGroup]":
         return self.shards.active(group_id).run(lambda core: core.consumers.describe(group_id))
 
+    def describe_streams(self, group_id: str) -> "Pending[DescribedStreamsGroup]":
+        return self.shards.active(group_id).run(lambda core: core.streams.describe(group_id))
+
     def list_groups(self, wanted: "GroupFilter") -> "list[Pending[list[ListedGroup]]]":
         """One for each shard. CoordinatorLoadInProgress while one of them is not ready to tell."""
         shards = list(self.shards)
         if any(shard.state is LOADING for shard in shards):
             raise errors.CoordinatorLoadInProgress()
         return [shard.run(lambda core: core.list_groups(wanted)) for shard in shards if shard.is_active]
+
+    def is_share_group(self, group_id: str) -> bool:
+        return group_id in self.shards.active(group_id).core.shares.groups
 
     def delete(self, group_id: str) -> Pending[int]:
         """The error code."""

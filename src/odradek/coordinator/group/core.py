@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from odradek.coordinator.core import Decided, ShardCore
 from odradek.coordinator.group import rebalancing
 from odradek.coordinator.group.classic_group import PREPARING_REBALANCE, ClassicGroup
+from odradek.coordinator.group.commits import Commit, CommitFrom, commit_offsets, txn_offset_commit
 from odradek.coordinator.group.config import GroupConfig
 from odradek.coordinator.group.consumer.config import ConsumerConfig
 from odradek.coordinator.group.consumer.groups import RECORDS as CONSUMER_RECORDS
@@ -26,6 +27,12 @@ from odradek.coordinator.group.loading import LoadedOffset
 from odradek.coordinator.group.member import Joiner, Member
 from odradek.coordinator.group.offsets import OffsetStore, Stored, stored
 from odradek.coordinator.group.records import GroupRecords
+from odradek.coordinator.group.share.config import ShareConfig
+from odradek.coordinator.group.share.groups import RECORDS as SHARE_RECORDS
+from odradek.coordinator.group.share.groups import ShareGroups
+from odradek.coordinator.group.streams.config import StreamsConfig
+from odradek.coordinator.group.streams.groups import RECORDS as STREAMS_RECORDS
+from odradek.coordinator.group.streams.groups import StreamsGroups
 from odradek.coordinator.now import Now
 from odradek.protocol import errors
 from odradek.protocol.declare import Message
@@ -39,7 +46,6 @@ from odradek.protocol.releases import Release
 from odradek.replicated.log_record import EndMarker, LogRecord
 
 if TYPE_CHECKING:
-    from odradek.coordinator.group.commits import Commit, CommitFrom
     from odradek.coordinator.group.describing import FetchedTopic, GroupFilter, WantedTopics
     from odradek.protocol.messages.k11_join_group import JoinGroupRequest
     from odradek.protocol.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -61,6 +67,8 @@ class GroupCore(ShardCore):
         "new_uuid",
         "offsets",
         "records",
+        "shares",
+        "streams",
         "to_check",
     )
 
@@ -71,6 +79,8 @@ class GroupCore(ShardCore):
         new_uuid: Callable[[], str],
         *,
         consumer_config: ConsumerConfig | None = None,
+        share_config: ShareConfig | None = None,
+        streams_config: StreamsConfig | None = None,
         topics: GroupTopics | None = None,
         new_member_id: Callable[[], str] | None = None,
         counts: GroupCounts | None = None,
@@ -84,9 +94,10 @@ class GroupCore(ShardCore):
         self.groups: dict[str, ClassicGroup] = {}
         self.offsets = OffsetStore()
         self.deadlines: Deadlines[What] = Deadlines()
-        self.consumers = ConsumerGroups(
-            self, consumer_config or ConsumerConfig({}), topics or GroupTopics(), new_member_id or new_uuid
-        )
+        topics = topics or GroupTopics()
+        self.consumers = ConsumerGroups(self, consumer_config or ConsumerConfig({}), topics, new_member_id or new_uuid)
+        self.shares = ShareGroups(self, share_config or ShareConfig({}), topics)
+        self.streams = StreamsGroups(self, streams_config or StreamsConfig({}), topics)
         self.to_check: list[str] = []  # groups whose offsets a check of the retention has yet to look at
         self._ready: deque[str] = deque()  # groups whose rebalance may have become complete
 
@@ -113,6 +124,10 @@ class GroupCore(ShardCore):
             self._replay_group(key.group, value)
         elif key.api_key in CONSUMER_RECORDS:
             self.consumers.replay(key, value)
+        elif key.api_key in SHARE_RECORDS:
+            self.shares.replay(key, value)
+        elif key.api_key in STREAMS_RECORDS:
+            self.streams.replay(key, value)
         elif isinstance(key, LegacyOffsetCommitKey):
             self._replay_offset((key.group, key.topic, key.partition), value, producer_id, offset)
 
@@ -129,7 +144,7 @@ class GroupCore(ShardCore):
         self._replay_committed(*place, stored(value, offset), producer_id)
 
     def _replay_committed(self, group_id: str, topic: str, partition: int, committed: Stored, producer_id: int) -> None:
-        if group_id not in self.groups and group_id not in self.consumers.groups:
+        if group_id not in self.groups and not self.has_group(group_id):
             # of a consumer that only keeps its offsets here
             self.groups[group_id] = ClassicGroup(group_id)
         if producer_id >= 0:
@@ -152,19 +167,24 @@ class GroupCore(ShardCore):
             for member in group.members.values():
                 self.begin_session(group, member, now)
         self.consumers.loaded(now)
+        self.shares.loaded(now)
+        self.streams.loaded(now)
         self.deadlines.set(RETENTION_CHECK, now.mono_ms + self.config.retention_check_interval_ms)
 
     # Events of members
 
     def create(self, now: Now, group_id: str) -> Decided[None]:
         """Before the first join of a group that is not there. A 4.3 writes it down, a 3.3 only knows it."""
-        if group_id in self.groups or self.consumers.has_members(group_id):
+        if group_id in self.groups or group_id in self.shares.groups:
+            return Decided()
+        if self.consumers.has_members(group_id) or self.streams.has_members(group_id):
             return Decided()
         group = ClassicGroup(group_id, now.wall_ms)
         if self.is_3_3:
             self.groups[group_id] = group
             return Decided()
-        return Decided([*self.consumers.tombstones(group_id), self.records.empty(group, 0, now.wall_ms)])
+        others = [*self.consumers.tombstones(group_id), *self.streams.tombstones(group_id)]
+        return Decided([*others, self.records.empty(group, 0, now.wall_ms)])
 
     def accepts(self, request: "JoinGroupRequest") -> bool:
         """Whether a join may be looked at at all: if not, no group is made for it."""
@@ -201,18 +221,14 @@ class GroupCore(ShardCore):
 
     # Offsets
 
-    def commit_offsets(self, now: Now, sender: "CommitFrom", commits: "Sequence[Commit]") -> Decided[list[int]]:
+    def commit_offsets(self, now: Now, sender: CommitFrom, commits: Sequence[Commit]) -> Decided[list[int]]:
         """The error code of each."""
-        from odradek.coordinator.group.commits import commit_offsets
-
         return commit_offsets(self, now, sender, commits)
 
     def txn_offset_commit(
-        self, now: Now, sender: "CommitFrom", commits: "Sequence[Commit]", producer_id: int, producer_epoch: int
+        self, now: Now, sender: CommitFrom, commits: Sequence[Commit], producer_id: int, producer_epoch: int
     ) -> Decided[list[int]]:
         """The same inside a transaction: they count when `end_transaction` says so."""
-        from odradek.coordinator.group.commits import txn_offset_commit
-
         return txn_offset_commit(self, now, sender, commits, producer_id, producer_epoch)
 
     def end_transaction(self, marker: EndMarker) -> Decided[None]:
@@ -282,6 +298,11 @@ class GroupCore(ShardCore):
 
     # Looking things up
 
+    def has_group(self, group_id: str) -> bool:
+        """Of any kind: an id names one group."""
+        kinds = (self.groups, self.consumers.groups, self.shares.groups, self.streams.groups)
+        return any(group_id in groups for groups in kinds)
+
     def group(self, group_id: str) -> ClassicGroup:
         """GroupIdNotFound if there is none."""
         group = self.groups.get(group_id)
@@ -292,6 +313,8 @@ class GroupCore(ShardCore):
     def validate(self) -> None:
         self.offsets.validate()
         self.consumers.validate()
+        self.shares.validate()
+        self.streams.validate()
         for group in self.groups.values():
             group.validate()
             for member in group.members.values():

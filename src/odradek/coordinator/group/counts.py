@@ -10,6 +10,7 @@ class GroupCounts:
         "offset_deletions",
         "offset_expirations",
         "rebalances_completed",
+        "streams_rebalances",
     )
 
     def __init__(self) -> None:
@@ -18,3 +19,4 @@ class GroupCounts:
         self.offset_expirations = 0
         self.rebalances_completed = 0  # of the classic protocol: the leader's assignment was written
         self.consumer_rebalances = 0  # of the consumer protocol: the group has a new epoch
+        self.streams_rebalances = 0  # of the streams protocol: the same

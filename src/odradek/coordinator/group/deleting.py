@@ -5,19 +5,22 @@ from typing import TYPE_CHECKING
 
 from odradek.coordinator.core import Decided
 from odradek.coordinator.group.classic_group import CONSUMER, EMPTY, ClassicGroup
-from odradek.coordinator.group.consumer.group import ConsumerGroup
 from odradek.coordinator.group.records import group_tombstone, offset_tombstone
 from odradek.coordinator.group.subscriptions import subscribed_topics
 from odradek.protocol import errors
 
 if TYPE_CHECKING:
+    from odradek.coordinator.group.consumer.group import ConsumerGroup
     from odradek.coordinator.group.core import GroupCore
+    from odradek.coordinator.group.streams.group import StreamsGroup
     from odradek.replicated.log_record import Versioned
+
+    _Group = ClassicGroup | ConsumerGroup | StreamsGroup
 
 
 def delete(core: "GroupCore", group_id: str) -> Decided[int]:
     """With all its offsets, those of open transactions too."""
-    group = core.groups.get(group_id) or core.consumers.groups.get(group_id)
+    group = _group(core, group_id)
     if group is None:
         return Decided(response=errors.GroupIdNotFound.code)
     if group.state != EMPTY:
@@ -26,12 +29,17 @@ def delete(core: "GroupCore", group_id: str) -> Decided[int]:
     places.update(dict.fromkeys(core.offsets.pending_places(group_id)))
     records = [offset_tombstone(group_id, *place) for place in places]
     core.counts.offset_deletions += len(records)
-    records += core.consumers.tombstones(group_id) or [group_tombstone(group_id)]
+    others = core.consumers.tombstones(group_id) + core.streams.tombstones(group_id)
+    records += others or [group_tombstone(group_id)]
     return Decided(records, errors.NONE, is_atomic=False)
 
 
+def _group(core: "GroupCore", group_id: str) -> "_Group | None":
+    return core.groups.get(group_id) or core.consumers.groups.get(group_id) or core.streams.groups.get(group_id)
+
+
 def delete_offsets(core: "GroupCore", group_id: str, places: Sequence[tuple[str, int]]) -> Decided[list[int] | int]:
-    group = core.groups.get(group_id) or core.consumers.groups.get(group_id)
+    group = _group(core, group_id)
     if group is None:
         return Decided(response=errors.GroupIdNotFound.code)
     if isinstance(group, ClassicGroup) and group.state != EMPTY and group.protocol_type != CONSUMER:
@@ -54,8 +62,8 @@ def _has_offset(core: "GroupCore", group_id: str, topic: str, partition: int) ->
     return offsets.get(group_id, topic, partition) is not None or offsets.is_unstable(group_id, topic, partition)
 
 
-def _is_read(group: ClassicGroup | ConsumerGroup, topic: str) -> bool:
-    if isinstance(group, ConsumerGroup):
+def _is_read(group: "_Group", topic: str) -> bool:
+    if not isinstance(group, ClassicGroup):
         return topic in group.subscribed_topics()
     if group.state == EMPTY:
         return False

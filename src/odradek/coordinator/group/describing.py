@@ -69,7 +69,7 @@ def describe(core: "GroupCore", group_id: str, tells_missing: bool) -> Decided[D
     if group is None:
         missing = DescribedGroup(group_id=group_id, group_state=DEAD)
         if tells_missing:
-            is_other = group_id in core.consumers.groups
+            is_other = core.has_group(group_id)
             missing.error_code = errors.GroupIdNotFound.code
             missing.error_message = f"Group {group_id} {'is not a classic group' if is_other else 'not found'}."
         return Decided(response=missing)
@@ -97,7 +97,7 @@ def _member(core: "GroupCore", group: ClassicGroup, member: Member) -> Described
 
 
 def list_groups(core: "GroupCore", wanted: GroupFilter) -> Decided[list[ListedGroup]]:
-    listed = core.consumers.listed(wanted)
+    listed = core.consumers.listed(wanted) + core.shares.listed(wanted) + core.streams.listed(wanted)
     if wanted.types and CLASSIC not in (name.lower() for name in wanted.types):
         return Decided(response=listed)
     states = set(wanted.states) if core.is_3_3 else {state.lower() for state in wanted.states}

@@ -14,6 +14,8 @@ from odradek.coordinator.group.consumer.groups import KINDS as CONSUMER_KINDS
 from odradek.coordinator.group.deadlines import JOIN, PENDING_MEMBER, RETENTION, RETENTION_CHECK, SESSION
 from odradek.coordinator.group.offsets import NO_EXPIRY, Committed
 from odradek.coordinator.group.records import group_tombstone, offset_tombstone
+from odradek.coordinator.group.share.groups import SESSION as SHARE_SESSION
+from odradek.coordinator.group.streams.groups import KINDS as STREAMS_KINDS
 from odradek.coordinator.group.subscriptions import subscribed_topics
 from odradek.coordinator.now import Now
 
@@ -35,6 +37,10 @@ def expire(core: "GroupCore", now: Now) -> Decided[None] | None:
         return _check_retention(core, now)
     if kind in CONSUMER_KINDS:
         return core.consumers.expire(what, now)
+    if kind == SHARE_SESSION:
+        return core.shares.expire(what, now)
+    if kind in STREAMS_KINDS:
+        return core.streams.expire(what, now)
     group = core.groups.get(group_id)
     if group is None:
         return Decided()
@@ -74,7 +80,7 @@ def _sync_time_is_over(core: "GroupCore", group: ClassicGroup, now: Now) -> Deci
 def _check_retention(core: "GroupCore", now: Now) -> Decided[None]:
     """A part of the groups at a time; then again after the interval."""
     if not core.to_check:
-        core.to_check = [*core.groups, *core.consumers.groups]
+        core.to_check = [*core.groups, *core.consumers.groups, *core.streams.groups]
     records: list[Versioned] = []
     for _ in range(GROUPS_PER_STEP):
         if not core.to_check or len(records) >= TOMBSTONES_PER_STEP:
@@ -85,6 +91,7 @@ def _check_retention(core: "GroupCore", now: Now) -> Decided[None]:
             records += _expired(core, group, now.wall_ms)
         else:
             records += core.consumers.expired(group_id, now.wall_ms)
+            records += core.streams.expired(group_id, now.wall_ms)
     pause_ms = 1 if core.to_check else core.config.retention_check_interval_ms
     core.deadlines.set(RETENTION_CHECK, now.mono_ms + pause_ms)
     return Decided(records, is_atomic=False)

@@ -59,7 +59,8 @@ def join(core: "GroupCore", now: Now, request: JoinGroupRequest, joiner: Joiner,
             raise errors.InvalidSessionTimeout()
         group = core.groups.get(request.group_id)
         if group is None:
-            raise errors.UnknownMemberId()
+            is_other = core.streams.has_members(request.group_id) or request.group_id in core.shares.groups
+            raise errors.InconsistentGroupProtocol() if is_other else errors.UnknownMemberId()
         joining = _Joining(core, group, now, request, joiner, ticket)
         if not _has_room(core, group, request.member_id):
             return _turned_away(joining)

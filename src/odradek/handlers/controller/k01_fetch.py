@@ -1,5 +1,7 @@
 """Fetch, versions 0-18, of the metadata log by voters and observers of the quorum (KIP-595).
 
+What the other versions changed concerns brokers alone (`handlers/k01_fetch.py`).
+
      12  epochs to find where logs diverge; flexible
      13  topic ids
      15  replica state in the place of the replica id
@@ -13,9 +15,11 @@ from typing import Any
 from odradek.handlers.authorization import CLUSTER_ACTION, on_cluster
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
+from odradek.network.request_metrics import OF_FOLLOWER
 from odradek.protocol.messages.k01_fetch import FetchRequest
 
 
 @serves(FetchRequest, versions="0-18", on=("controller",), allow=on_cluster(CLUSTER_ACTION))
 def fetch(call: Call, request: FetchRequest) -> Any:
+    call.connection.variation = OF_FOLLOWER
     return call.services.raft.handle_fetch(request, call.version)

@@ -17,6 +17,7 @@ IOV_MAX = 1024  # the most buffers that one system call takes
 # a fetch of 1 MB goes out in one turn.
 NOT_SENT_BYTES_MAX = 128 * 1024
 WIDE_NOT_SENT_BYTES_MAX = 1280 * 1024
+assert select.EPOLLIN == READABLE, "what epoll tells of input can be passed on as it is"
 _ODD = 8  # readable and writable are bits below it
 _FAILED = select.EPOLLERR | select.EPOLLHUP
 _TO_EPOLL = {READABLE: select.EPOLLIN, WRITABLE: select.EPOLLOUT, READABLE | WRITABLE: select.EPOLLIN | select.EPOLLOUT}
@@ -26,13 +27,14 @@ _FROM_EPOLL = tuple(
 
 
 class SystemSocket:
-    __slots__ = ("_failed_at_once", "_socket", "peer", "recv_into")
+    __slots__ = ("_failed_at_once", "_socket", "peer", "recv_into", "send_one")
 
     def __init__(self, connected: socket.socket, peer: tuple[str, int], failed_at_once: int = 0) -> None:
         self._socket = connected
         self.peer = peer
         self._failed_at_once = failed_at_once
-        self.recv_into = connected.recv_into  # the system's own method: nothing to add on the hot path
+        self.recv_into = connected.recv_into  # the system's own methods: nothing to add on the hot path
+        self.send_one = connected.send
         connected.setblocking(False)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
@@ -40,8 +42,6 @@ class SystemSocket:
         return self._socket.fileno()
 
     def send(self, parts: Sequence[Buffer]) -> int:
-        if len(parts) == 1:
-            return self._socket.send(parts[0])
         return self._socket.sendmsg(parts[:IOV_MAX])
 
     def send_file(self, file: DiskFile, position: int, size: int) -> int:
@@ -110,6 +110,11 @@ class SystemPoller:
     def poll(self, timeout_ms: int | None, events_max: int = 0) -> list[tuple[int, int]]:
         timeout = None if timeout_ms is None else timeout_ms / 1000
         events = self._epoll.poll(timeout, events_max or len(self._interests) + 1)
+        for fileno, mask in events:
+            if mask != READABLE or fileno == self._wake_fd:
+                break
+        else:
+            return events  # nearly always: they say it as we do
         return [
             (fileno, _FROM_EPOLL[mask]) if mask < _ODD else self._readiness(fileno, mask)
             for fileno, mask in events

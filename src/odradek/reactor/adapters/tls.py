@@ -11,6 +11,15 @@ if TYPE_CHECKING:
     from odradek.reactor.tls import TlsContext
 
 
+_SUITES_OF_TLS_1_3 = (
+    "TLS_AES_256_GCM_SHA384",
+    "TLS_AES_128_GCM_SHA256",
+    "TLS_CHACHA20_POLY1305_SHA256",
+    "TLS_AES_128_CCM_SHA256",
+    "TLS_AES_128_CCM_8_SHA256",
+)
+
+
 class TlsSettingsError(ValueError):
     """The settings give no context: one line that says which of them is wrong."""
 
@@ -48,6 +57,9 @@ def _set_ciphers(context: "ssl.SSLContext", suites: tuple[str, ...]) -> None:
     """Java's names: those of TLS 1.3 cannot be chosen here, the others are OpenSSL's with other separators."""
     import ssl
 
+    strange = [suite for suite in suites if "_WITH_" not in suite and suite not in _SUITES_OF_TLS_1_3]
+    if strange:
+        raise TlsSettingsError(f"ssl.cipher.suites: {strange[0]} is none; names look like {_SUITES_OF_TLS_1_3[0]}")
     older = [_openssl_name(suite) for suite in suites if "_WITH_" in suite]
     if not older:
         return
@@ -71,10 +83,11 @@ def _load_own(context: "ssl.SSLContext", settings: TlsSettings) -> None:
             raise TlsSettingsError("a TLS listener needs a certificate: set ssl.keystore.location or its PEM texts")
         return
     text = _read(settings.keystore_path, "ssl.keystore.location") or f"{settings.key}\n{settings.certificate_chain}\n"
-    _load_chain(context, text, settings.key_password)
+    where = f"ssl.keystore.location={settings.keystore_path}: " if settings.keystore_path else ""
+    _load_chain(context, text, settings.key_password, where)
 
 
-def _load_chain(context: "ssl.SSLContext", text: str, password: str) -> None:
+def _load_chain(context: "ssl.SSLContext", text: str, password: str, where: str) -> None:
     """OpenSSL wants a file; one in memory alone keeps the key off every disk."""
     import ssl
 
@@ -85,7 +98,9 @@ def _load_chain(context: "ssl.SSLContext", text: str, password: str) -> None:
         context.load_cert_chain(f"/proc/self/fd/{fd}", password=lambda: password)
     except (ssl.SSLError, ValueError) as error:
         reason = getattr(error, "reason", None) or str(error)
-        raise TlsSettingsError(f"the PEM key store cannot be used: {reason}") from None
+        raise TlsSettingsError(
+            f"{where}the PEM key store cannot be used: {reason}; it holds a private key and the certificates for it"
+        ) from None
     finally:
         os.close(fd)
 

@@ -62,6 +62,22 @@ def test_the_leader_deals_out_what_the_metadata_knows():
     }
 
 
+def test_the_leader_deals_partitions_to_members_in_a_rack_with_a_replica():
+    story = classic()
+    story.core.metadata({"t": 2}, {T0: frozenset({"far"}), T1: frozenset({"near"})})
+    racks = {"me": "near", "you": "far"}
+    members = [
+        JoinGroupResponseMember(member_id=name, metadata=encode_subscription(["t"], rack_id=rack))
+        for name, rack in racks.items()
+    ]
+    story.answer(joined(leader="me", members=members))
+    request = story.take(SyncGroupRequest).request
+    assert {each.member_id: decode_assignment(each.assignment) for each in request.assignments} == {
+        "me": {T1},
+        "you": {T0},
+    }
+
+
 def test_one_with_an_unreadable_subscription_gets_nothing_and_disturbs_nobody():
     story = classic()
     good = JoinGroupResponseMember(member_id="me", metadata=encode_subscription(["t"]))

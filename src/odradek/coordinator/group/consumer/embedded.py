@@ -41,13 +41,17 @@ def owned_of(subscription: ConsumerProtocolSubscription, topics: "GroupTopics") 
     return owned
 
 
-def assigned_of(assignment: bytes, topics: "GroupTopics") -> dict[bytes, frozenset[int]]:
-    """The partitions that a leader has assigned, of topics that there are. Nothing for what cannot be read."""
+def assignment_of(assignment: bytes) -> ConsumerProtocolAssignment:
+    """What the leader has told a member; one that has not synced was told nothing."""
     if not assignment:
-        return {}
-    decoded = ConsumerProtocolAssignment.decode(assignment, version_of(assignment), at=2)
+        return ConsumerProtocolAssignment()
+    return ConsumerProtocolAssignment.decode(assignment, version_of(assignment), at=2)
+
+
+def assigned_of(assignment: ConsumerProtocolAssignment, topics: "GroupTopics") -> dict[bytes, frozenset[int]]:
+    """The partitions of topics that there are."""
     assigned: dict[bytes, frozenset[int]] = {}
-    for each in decoded.assigned_partitions:
+    for each in assignment.assigned_partitions:
         topic = topics.by_name(each.topic)
         if topic is not None:
             there = frozenset(partition for partition in each.partitions if partition in topic.partitions)

@@ -87,7 +87,7 @@ class ConsumerGroups:
         if group is None:
             from odradek.coordinator.group.consumer.leaving import not_found
 
-            raise not_found(group_id, group_id in self.core.groups)
+            raise not_found(group_id, self.core.has_group(group_id))
         return group
 
     # The log

@@ -79,10 +79,10 @@ def _group_of(groups: "ConsumerGroups", now: Now, request: ConsumerGroupHeartbea
     if group is not None:
         return Plan(group), []
     classic = groups.core.groups.get(group_id)
-    if request.member_epoch != JOINING:
-        is_classic = classic is not None
+    is_other = groups.core.has_group(group_id)
+    if request.member_epoch != JOINING or (is_other and classic is None):
         raise errors.GroupIdNotFound(
-            f"Group {group_id} is not a consumer group." if is_classic else f"Consumer group {group_id} not found."
+            f"Group {group_id} is not a consumer group." if is_other else f"Consumer group {group_id} not found."
         )
     if classic is not None and classic.state != EMPTY:
         return migration.upgraded(groups, now, classic)

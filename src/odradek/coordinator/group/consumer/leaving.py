@@ -65,7 +65,7 @@ def expire(groups: "ConsumerGroups", group: ConsumerGroup, member_id: str, now: 
     return Decided(plan.records)
 
 
-def not_found(group_id: str, is_classic: bool) -> errors.GroupIdNotFound:
-    if is_classic:
+def not_found(group_id: str, is_other: bool) -> errors.GroupIdNotFound:
+    if is_other:
         return errors.GroupIdNotFound(f"Group {group_id} is not a consumer group.")
     return errors.GroupIdNotFound(f"Group {group_id} not found.")

@@ -86,16 +86,18 @@ def _write_members(groups: "ConsumerGroups", plan: Plan, classic: ClassicGroup) 
 def _converted(groups: "ConsumerGroups", member: Member, epoch: int) -> ConsumerMember:
     try:
         subscription = embedded.subscription_of(member.protocols)
-        assigned = embedded.assigned_of(member.assignment, groups.topics)
+        assignment = embedded.assignment_of(member.assignment)
     except (errors.PeerProtocolError, IndexError) as error:
         raise errors.GroupIdNotFound(
             f"Cannot upgrade the classic group because the metadata of member {member.member_id} cannot be read."
         ) from error
-    if subscription.user_data:
+    if assignment.user_data:
+        # what members say of themselves is for the leader alone, and Kafka's own sticky assignors say something
         raise errors.GroupIdNotFound(
-            "Cannot upgrade the classic group because an unsupported custom assignor is in use: member "
-            f"{member.member_id} has user data."
+            "Cannot upgrade the classic group because an unsupported custom assignor is in use: the assignment of "
+            f"member {member.member_id} has user data."
         )
+    assigned = embedded.assigned_of(assignment, groups.topics)
     return ConsumerMember(
         member.member_id,
         epoch=epoch,

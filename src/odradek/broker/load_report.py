@@ -1,0 +1,42 @@
+"""Tells the server log how far the loading of the log dirs has come.
+
+What is loaded within two seconds is not worth a line. After a crash it may be hours of recovery: somebody who looks at
+a broker that does not answer yet should see which log it reads, and that it moves.
+"""
+
+from odradek.broker.server_log import Logger
+from odradek.log.dir_loading import LoadProgress
+
+_MB = 1_000_000
+
+
+class LoadReport:
+    """`tell` is told of each dir at its beginning, every two seconds, and at its end."""
+
+    __slots__ = ("_begun", "_log", "_told")
+
+    def __init__(self, log: Logger) -> None:
+        self._log = log
+        self._begun: set[str] = set()
+        self._told: set[str] = set()
+
+    def tell(self, progress: LoadProgress) -> None:
+        path = progress.path
+        if path not in self._begun:
+            self._begun.add(path)
+        elif not progress.is_over:
+            self._told.add(path)
+            self._log.info(f"Loading logs of dir {path}: {_what_is_left(progress)}")
+        elif path in self._told and not progress.remaining_logs:
+            self._log.info(f"All logs of dir {path} are loaded")
+
+
+def _what_is_left(progress: LoadProgress) -> str:
+    left = f"{progress.remaining_logs} logs left"
+    if progress.remaining_segments:
+        left += f" with {progress.remaining_segments} segments to recover"
+    reading = [
+        f"{directory.rpartition('/')[2]} {done // _MB} of {total // _MB} MB"
+        for directory, (done, total) in sorted(progress.recovering.copy().items())
+    ]
+    return f"{left}; reading {', '.join(reading)}" if reading else left

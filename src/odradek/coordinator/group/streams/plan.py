@@ -1,0 +1,37 @@
+"""An event at work: the records it will append, and the group as it will be once they are (see `consumer/plan.py`)."""
+
+from collections.abc import Iterable
+
+from odradek.coordinator.group.streams.group import StreamsGroup
+from odradek.coordinator.group.streams.records import Record
+from odradek.replicated.log_record import LogRecord, Versioned
+
+_VERSION = 0  # the one version of all values
+
+
+class Plan:
+    __slots__ = ("_is_copy", "group", "is_new", "records")
+
+    def __init__(self, group: StreamsGroup, *, is_new: bool = False) -> None:
+        """A new group belongs to the plan alone."""
+        self.group = group
+        self.is_new = is_new
+        self.records: list[Versioned] = []
+        self._is_copy = is_new
+
+    def write(self, record: Record) -> None:
+        if not self._is_copy:
+            self.group = self.group.copy()
+            self._is_copy = True
+        key, value = record
+        self.records.append((LogRecord(key, value), _VERSION))
+        self.group.replay(key, value)
+
+    def write_all(self, records: Iterable[Record]) -> None:
+        for record in records:
+            self.write(record)
+
+
+def appended(records: Iterable[Record]) -> list[Versioned]:
+    """Records that need no plan."""
+    return [(LogRecord(key, value), _VERSION) for key, value in records]

@@ -1,0 +1,90 @@
+"""What ShareFetch and ShareAcknowledge have in common: who asks, and what became of records."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from odradek.handlers.authorization import GROUP, READ, TOPIC
+from odradek.handlers.call import Call
+from odradek.handlers.share_feature import MEMBER_ID_CHARACTERS_MAX, demand_share_groups
+from odradek.protocol import errors
+from odradek.replica.share.manager import Results
+from odradek.replica.share.partition import RENEW, TYPES, Acknowledgement
+from odradek.replica.share.sessions import Place, ShareSession
+
+RENEW_VERSION_MIN = 2
+
+HINTED = (errors.NotLeaderOrFollower.code, errors.FencedLeaderEpoch.code)
+
+
+def demand_reader(call: Call, group_id: str | None, member_id: str | None) -> tuple[str, str]:
+    """The group and the member. The id of a member is its own choice, within limits."""
+    demand_share_groups(call)
+    call.demand(READ, GROUP, group_id or "")
+    if group_id is None or not member_id or len(member_id) > MEMBER_ID_CHARACTERS_MAX:
+        raise errors.InvalidRequest()
+    return group_id, member_id
+
+
+def keep_session(call: Call, session: ShareSession) -> None:
+    """It ends with its connection, which forgets it if it ends before."""
+    connection, manager = call.connection, call.services.shares.partitions
+
+    def closed() -> None:
+        manager.close(session)
+
+    session.when_removed = lambda: connection.forget_when_closed(closed)
+    connection.when_closed(closed)
+
+
+def acknowledged(
+    call: Call, topics: Iterable[Any], *, is_renew: bool
+) -> tuple[dict[Place, list[Acknowledgement]], Results]:
+    """By share-partition; and those that are refused unseen."""
+    wanted: dict[Place, list[Acknowledgement]] = {}
+    refused: Results = {}
+    for topic in topics:
+        topic_id = bytes(topic.topic_id)
+        error = hidden(call, topic_id)
+        for partition in topic.partitions:
+            if not partition.acknowledgement_batches:
+                continue
+            place = (topic_id, partition.partition_index)
+            batches = [
+                Acknowledgement(each.first_offset, each.last_offset, tuple(each.acknowledge_types))
+                for each in partition.acknowledgement_batches
+            ]
+            reason = error or _wrong(batches, has_renew=call.version >= RENEW_VERSION_MIN and is_renew)
+            if reason is not None:
+                refused[place] = reason
+            else:
+                wanted[place] = batches
+    return wanted, refused
+
+
+def unreadable(call: Call, place: Place) -> errors.KafkaError | None:
+    """Why the caller gets nothing of a partition, on whatever broker it asks."""
+    topic_id, index = place
+    topic = call.services.metadata.topic_by_id(topic_id)
+    is_missing = topic is not None and index not in topic.partitions
+    return hidden(call, topic_id) or (errors.UnknownTopicOrPartition() if is_missing else None)
+
+
+def hidden(call: Call, topic_id: bytes) -> errors.KafkaError | None:
+    """Why the caller gets nothing of a topic."""
+    name = call.services.replicas.topic_name(topic_id)
+    if name is None:
+        return errors.UnknownTopicId()
+    return None if call.authorize(READ, TOPIC, name) else errors.TopicAuthorizationFailed()
+
+
+def _wrong(batches: list[Acknowledgement], *, has_renew: bool) -> errors.KafkaError | None:
+    last = -1
+    for first_offset, last_offset, types in batches:
+        if first_offset > last_offset or first_offset <= last:
+            return errors.InvalidRequest("Batches of acknowledgements are in order and hold something.")
+        if not types or (len(types) > 1 and len(types) != last_offset - first_offset + 1):
+            return errors.InvalidRequest("There is one acknowledge type, or one for each record.")
+        if any(kind not in TYPES or (kind == RENEW and not has_renew) for kind in types):
+            return errors.InvalidRequest("Invalid acknowledge type.")
+        last = last_offset
+    return None

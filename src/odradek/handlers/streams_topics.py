@@ -1,0 +1,92 @@
+"""The internal topics of streams groups: made because a heartbeat found them missing, in the name of who sent it.
+
+The member is told that they are missing and comes again; if they cannot be made it is told why as long as that is
+fresh news.
+"""
+
+from typing import Any
+
+from odradek.handlers.call import Call
+from odradek.handlers.forward import CONTROLLER
+from odradek.handlers.topic_creation import NAMES_PER_REQUEST
+from odradek.protocol import errors
+from odradek.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+
+IN_FLIGHT_MAX = 10_000  # names under way; a group whose topic is beyond it comes again
+FAILURES_MAX = 10_000  # remembered
+REMEMBERED_FOR_HEARTBEATS = 3  # a failure, counted in heartbeat intervals of the group that asked
+
+
+class StreamsTopics:
+    """The creations of one broker that are under way, and what became of the last ones."""
+
+    __slots__ = ("_failures", "_in_flight")
+
+    def __init__(self) -> None:
+        self._in_flight: set[str] = set()
+        self._failures: dict[str, tuple[int, str]] = {}  # by topic: until when it is told, and what
+
+    def create(self, call: Call, topics: list[CreatableTopic], heartbeat_ms: int) -> None:
+        """Starts the creation of those that are not under way yet."""
+        new = [topic for topic in topics if topic.name not in self._in_flight]
+        new = new[: IN_FLIGHT_MAX - len(self._in_flight)]
+        if new:
+            self._in_flight.update(topic.name for topic in new)
+            call.services.loop.spawn(self._send(call, new, heartbeat_ms * REMEMBERED_FOR_HEARTBEATS))
+
+    async def _send(self, call: Call, topics: list[CreatableTopic], remember_ms: int) -> None:
+        """A few at a time: each request is one decision of the controller, in one turn of the reactor."""
+        until_ms = call.mono_ms() + remember_ms
+        try:
+            for at in range(0, len(topics), NAMES_PER_REQUEST):
+                response = await self._send_some(call, topics[at : at + NAMES_PER_REQUEST])
+                for result in response.topics:
+                    self._remember(result.name, until_ms, _words(result))
+        except errors.KafkaError as error:
+            for topic in topics:
+                self._remember(topic.name, until_ms, error.message)
+        finally:
+            self._in_flight.difference_update(topic.name for topic in topics)
+
+    async def _send_some(self, call: Call, topics: list[CreatableTopic]) -> CreateTopicsResponse:
+        config = call.services.layers.current.config
+        wanted = [_with_replicas(topic, config["default.replication.factor"]) for topic in topics]
+        request = CreateTopicsRequest(topics=wanted, timeout_ms=config["request.timeout.ms"])
+        response: CreateTopicsResponse = await call.services.inter_broker.send(
+            CONTROLLER, request, principal=call.principal, client_id=call.client_id
+        )
+        return response
+
+    def _remember(self, name: str, until_ms: int, words: str | None) -> None:
+        self._failures.pop(name, None)
+        if words is not None:
+            self._failures[name] = (until_ms, words)
+        if len(self._failures) > FAILURES_MAX:
+            del self._failures[next(iter(self._failures))]
+
+    def failures(self, call: Call, topics: list[CreatableTopic]) -> list[str]:
+        """Of these topics, those that could not be made a while ago, each with the reason."""
+        now_ms = call.mono_ms()
+        told = []
+        for topic in topics:
+            until_ms, words = self._failures.get(topic.name, (now_ms, ""))
+            if until_ms > now_ms:
+                told.append(f"{topic.name} ({words})")
+        return told
+
+
+def _with_replicas(topic: CreatableTopic, default: int) -> CreatableTopic:
+    """A copy: the group keeps the topic as its topology wants it."""
+    return CreatableTopic(
+        name=topic.name,
+        num_partitions=topic.num_partitions,
+        replication_factor=default if topic.replication_factor == -1 else topic.replication_factor,
+        configs=topic.configs,
+    )
+
+
+def _words(result: Any) -> str | None:
+    """None if it is there now, whoever made it."""
+    if result.error_code in (errors.NONE, errors.TopicAlreadyExists.code):
+        return None
+    return result.error_message or errors.by_code(result.error_code).message

@@ -1,0 +1,88 @@
+"""A fetch of one partition without a session that can be answered at once: what a busy consumer of librdkafka sends.
+
+It says what `DelayedFetch` would say, without the session, the entry and the wait, none of which would live longer than
+the call. Whatever is unusual makes it step aside, before anything has happened: then the long way tells what it is.
+"""
+
+from typing import TYPE_CHECKING
+
+from odradek.log.failure import NotInCache
+from odradek.log.read import HIGH_WATERMARK, TXN_COMMITTED
+from odradek.protocol import errors
+from odradek.protocol.messages.k01_fetch import (
+    FetchableTopicResponse,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    PartitionData,
+)
+from odradek.replica.fetch import READ_COMMITTED, aborted, blank, content_of, size_of, told_of
+from odradek.replica.fetch_session import FINAL_EPOCH, NO_SESSION
+
+if TYPE_CHECKING:
+    from odradek.replica.manager import ReplicaManager
+    from odradek.replica.partition import Partition
+
+VERSION_MIN = 10  # older readers may need their records converted
+TOPIC_ID_VERSION_MIN = 13
+
+
+def fetch_one(replicas: "ReplicaManager", request: FetchRequest, version: int) -> FetchResponse | None:
+    """None if it must go the long way. The caller has seen that anybody may read, and that this is no follower."""
+    topics = request.topics
+    if len(topics) != 1 or request.session_epoch != FINAL_EPOCH or request.session_id != NO_SESSION:
+        return None
+    topic = topics[0]
+    hosted = replicas.by_id.get(topic.topic_id) if version >= TOPIC_ID_VERSION_MIN else replicas.topics.get(topic.topic)
+    if hosted is None or len(topic.partitions) != 1:
+        return None
+    asked = topic.partitions[0]
+    partition = hosted.partitions.get(asked.partition)
+    if partition is None or asked.last_fetched_epoch >= 0:
+        return None
+    try:
+        data = _read(partition, asked, request, replicas.config.fetch_max_bytes)
+    except (errors.KafkaError, NotInCache):
+        return None
+    if data is None:
+        return None
+    hosted.counters.fetches.count += 1
+    hosted.counters.bytes_out.count += size_of(data)
+    return _response(topic, data, version)
+
+
+def _read(partition: "Partition", asked: FetchPartition, request: FetchRequest, bytes_max: int) -> PartitionData | None:
+    log = partition.leader_log(asked.current_leader_epoch)
+    offset = asked.fetch_offset
+    if offset >= log.high_watermark:
+        return None  # there is nothing to read yet
+    max_bytes = request.max_bytes if request.max_bytes < bytes_max else bytes_max
+    room = asked.partition_max_bytes if asked.partition_max_bytes < max_bytes else max_bytes
+    isolation = TXN_COMMITTED if request.isolation_level == READ_COMMITTED else HIGH_WATERMARK
+    fetched = log.read(offset, room if room > 0 else 0, isolation=isolation)
+    records = fetched.records
+    if records is None:
+        return None
+    size = records.size
+    if size < request.min_bytes and size < max_bytes and request.max_wait_ms > 0:
+        records.release()
+        return None
+    data = told_of(log, asked.partition)
+    data.records = content_of(records)
+    if isolation == TXN_COMMITTED:
+        data.aborted_transactions = aborted(fetched)
+    return data
+
+
+def _response(topic: FetchTopic, data: PartitionData, version: int) -> FetchResponse:
+    told = blank(FetchableTopicResponse)
+    if version >= TOPIC_ID_VERSION_MIN:
+        told.topic_id = topic.topic_id
+    else:
+        told.topic = topic.topic
+    told.partitions = [data]
+    response = blank(FetchResponse)
+    response.responses = [told]
+    response.session_id = NO_SESSION
+    return response
