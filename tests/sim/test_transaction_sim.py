@@ -144,6 +144,33 @@ def test_the_hazard_that_version_1_leaves(broker):
     assert producer.end(True, once=True) == NOT_IN_TXN
 
 
+def test_the_hazard_of_a_late_record_of_version_1(broker):
+    """It cannot be told from a record of the next transaction, which commits what the one before has aborted."""
+    producer = client(broker, "late", version=1)
+    producer.send("t", 0, b"late:1")
+    late = producer.produce_request("t", 0, b"late:2")
+    assert producer.end(False) == 0
+    producer.wait_for("CompleteAbort")
+    producer.add("t", 0)
+    assert produce_code(producer.ask(late, 9, produce_code, once=True)) == 0
+    assert producer.end(True) == 0
+    producer.wait_for("CompleteCommit")
+    assert values(producer, 0, b"late:") == [b"late:2"]
+
+
+def test_the_hazard_of_a_repeated_marker_of_version_1(broker):
+    """Two transactions of one epoch have the same marker: a late copy of the first one's ends part of the second."""
+    producer = client(broker, "repeated", version=1)
+    producer.send("t", 0, b"repeated:1")
+    assert producer.end(True) == 0
+    producer.wait_for("CompleteCommit")
+    producer.send("t", 0, b"repeated:2")
+    assert producer.marker(producer.stamp, True, "t", 0, transaction_version=1) == 0
+    assert producer.end(False) == 0
+    producer.wait_for("CompleteAbort")
+    assert values(producer, 0, b"repeated:") == [b"repeated:1", b"repeated:2"]
+
+
 def test_a_late_record_of_version_1_does_not_open_a_transaction_that_nobody_ends(broker):
     """Before KIP-890 it would have: the last stable offset stood still for ever."""
     producer = client(broker, "hanging", version=1)
