@@ -7,8 +7,8 @@ Errors, per group: GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED, INVAL
 UNSUPPORTED_VERSION, those of the coordinator.
 """
 
-from odradek.handlers import authorization as acl
 from odradek.handlers.call import Call
+from odradek.handlers.described_groups import described_groups, failed
 from odradek.handlers.serves import serves
 from odradek.handlers.share_feature import demand_share_groups
 from odradek.protocol import errors
@@ -24,32 +24,17 @@ _HIDDEN = "The group has described topic(s) that the client is not authorized to
 def refuse_describe(
     request: ShareGroupDescribeRequest, error: errors.KafkaError, version: int
 ) -> ShareGroupDescribeResponse:
-    groups = [DescribedGroup(group_id=group_id, error_code=error.code) for group_id in request.group_ids]
-    return ShareGroupDescribeResponse(groups=groups)
+    return ShareGroupDescribeResponse(
+        groups=[failed(DescribedGroup, group_id, error) for group_id in request.group_ids]
+    )
 
 
 @serves(ShareGroupDescribeRequest, versions="1", refuse=refuse_describe)
 async def share_group_describe(call: Call, request: ShareGroupDescribeRequest) -> ShareGroupDescribeResponse:
     demand_share_groups(call)
-    groups = [await _described(call, group_id) for group_id in request.group_ids]
-    for group in groups:
-        if request.include_authorized_operations and group.error_code == errors.NONE:
-            group.authorized_operations = acl.authorized_operations(call, acl.GROUP, group.group_id)
+    describe = call.services.shares.groups.describe
+    groups = await described_groups(call, request, DescribedGroup, describe, _topics, _HIDDEN)
     return ShareGroupDescribeResponse(groups=groups)
-
-
-async def _described(call: Call, group_id: str) -> DescribedGroup:
-    try:
-        call.demand(acl.DESCRIBE, acl.GROUP, group_id)
-        if not group_id:
-            raise errors.InvalidGroupId()
-        described: DescribedGroup = await call.services.shares.groups.describe(group_id)
-    except errors.KafkaError as error:
-        return DescribedGroup(group_id=group_id, error_code=error.code)
-    topics = sorted(_topics(described))
-    if len(call.authorize_all(acl.DESCRIBE, acl.TOPIC, topics)) < len(topics):
-        return DescribedGroup(group_id=group_id, error_code=errors.TopicAuthorizationFailed.code, error_message=_HIDDEN)
-    return described
 
 
 def _topics(group: DescribedGroup) -> set[str]:

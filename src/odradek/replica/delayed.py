@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from odradek.protocol import errors
 from odradek.reactor.loop import Loop
-from odradek.reactor.pending import Pending
+from odradek.reactor.pending import Completions, Pending
 from odradek.replica.partition import Partition
 
 R = TypeVar("R")
@@ -26,6 +26,22 @@ class Purgatory:
 
     def __init__(self) -> None:
         self.size = 0
+
+
+class Waiting(Pending[R]):
+    """What a reader's connection waits for. When the reader is gone it gives up, and `ended` is called."""
+
+    __slots__ = ("_ended",)
+
+    def __init__(self, completions: Completions, ended: Callable[[], None]) -> None:
+        super().__init__(completions)
+        self._ended = ended
+
+    def cancel(self) -> bool:
+        is_first = super().cancel()
+        if is_first:
+            self._ended()
+        return is_first
 
 
 class DelayedPartition(Generic[R]):

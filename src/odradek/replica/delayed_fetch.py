@@ -11,9 +11,10 @@ from odradek.log.read import TXN_COMMITTED
 from odradek.protocol import errors
 from odradek.protocol.messages.k01_fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from odradek.reactor.file_range import FileRange
-from odradek.reactor.pending import Completions, Pending
+from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Cancelled
 from odradek.reactor.timers import Timer
+from odradek.replica.delayed import Waiting
 from odradek.replica.fetch import (
     ENTRIES_PER_SLICE,
     FetchParameters,
@@ -31,22 +32,6 @@ if TYPE_CHECKING:
     from odradek.replica.manager import ReplicaManager
 
 READ_AHEADS_MAX = 8  # attempts to bring something into the page cache before the fetch is answered without it
-
-
-class WaitingFetch(Pending[FetchResponse]):
-    """What the reader's connection waits for. It gives up when the reader is gone."""
-
-    __slots__ = ("_delayed",)
-
-    def __init__(self, completions: Completions, delayed: "DelayedFetch") -> None:
-        super().__init__(completions)
-        self._delayed = delayed
-
-    def cancel(self) -> bool:
-        is_first = super().cancel()
-        if is_first:
-            self._delayed.ended()
-        return is_first
 
 
 class DelayedFetch:
@@ -81,7 +66,7 @@ class DelayedFetch:
         self.is_full = is_full
         self.wants_session = wants_session
         self._epoch = session.epoch
-        self._pending: WaitingFetch | None = None
+        self._pending: Waiting[FetchResponse] | None = None
         self._timer: Timer | None = None
         self._marked: dict[FetchEntry, None] | None = None  # none is waiting to be measured
         self._sizes: dict[FetchEntry, int] | None = None  # none has anything to read
@@ -145,7 +130,7 @@ class DelayedFetch:
         loop = replicas.loop
         replicas.purgatories["Fetch"].size += 1
         self.session.waiting = self
-        pending = self._pending = WaitingFetch(loop.completions, self)
+        pending = self._pending = Waiting(loop.completions, self.ended)
         self._timer = loop.after(self._parameters.max_wait_ms, self._expire)
         return pending
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.log.failure import LogDirFailure, NotInCache
 from odradek.protocol import errors
-from odradek.reactor.pending import Completions, Pending
+from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Buffer
 from odradek.reactor.timers import Timer
+from odradek.replica.delayed import Waiting
 from odradek.replica.share import reading
 from odradek.replica.share.led import LedSharePartition
 from odradek.replica.share.partition import Acquired, AcquireLimits
@@ -52,22 +53,6 @@ class _Readable(NamedTuple):
     read: reading.ReadBatches
 
 
-class WaitingShareFetch(Pending[FetchedAll]):
-    """What the reader's connection waits for. It gives up when the reader is gone."""
-
-    __slots__ = ("_delayed",)
-
-    def __init__(self, completions: Completions, delayed: "DelayedShareFetch") -> None:
-        super().__init__(completions)
-        self._delayed = delayed
-
-    def cancel(self) -> bool:
-        is_first = super().cancel()
-        if is_first:
-            self._delayed.ended()
-        return is_first
-
-
 class DelayedShareFetch:
     __slots__ = (
         "_cold",
@@ -87,7 +72,7 @@ class DelayedShareFetch:
         self._manager = manager
         self._session = session
         self._parameters = parameters
-        self._pending = WaitingShareFetch(manager.replicas.loop.completions, self)
+        self._pending: Waiting[FetchedAll] = Waiting(manager.replicas.loop.completions, self.ended)
         self._timer: Timer | None = None
         self._watched: dict[Place, LedSharePartition] = {}
         self._is_marked = False

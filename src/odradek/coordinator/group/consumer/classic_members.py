@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from odradek.coordinator.core import Answer, Decided
 from odradek.coordinator.group.classic_group import CONSUMER
 from odradek.coordinator.group.consumer import embedded, leaving, migration, target
-from odradek.coordinator.group.consumer.group import ConsumerGroup
+from odradek.coordinator.group.consumer.group import ConsumerGroup, ConsumerPlan
 from odradek.coordinator.group.consumer.heartbeat import known_member, step, subscribe, take_instance
 from odradek.coordinator.group.consumer.member import (
     NO_TARGET,
@@ -22,7 +22,6 @@ from odradek.coordinator.group.consumer.member import (
     Target,
     places,
 )
-from odradek.coordinator.group.consumer.plan import Plan
 from odradek.coordinator.group.member import Joiner, Protocols, protocols_of
 from odradek.coordinator.now import Now
 from odradek.protocol import errors
@@ -43,7 +42,7 @@ def join(
     groups: "ConsumerGroups", now: Now, group: ConsumerGroup, request: JoinGroupRequest, joiner: Joiner, ticket: Any
 ) -> Decided[None]:
     try:
-        plan = Plan(group)
+        plan = ConsumerPlan(group)
         response = _join(groups, now, plan, request, joiner)
     except errors.KafkaError as error:
         refusal = JoinGroupResponse(error_code=error.code, protocol_name=None, member_id=request.member_id)
@@ -52,7 +51,7 @@ def join(
 
 
 def _join(
-    groups: "ConsumerGroups", now: Now, plan: Plan, request: JoinGroupRequest, joiner: Joiner
+    groups: "ConsumerGroups", now: Now, plan: ConsumerPlan, request: JoinGroupRequest, joiner: Joiner
 ) -> JoinGroupResponse:
     if not groups.core.accepts(request):
         raise errors.InvalidSessionTimeout()
@@ -99,7 +98,7 @@ def _subscription(protocols: Protocols) -> "ConsumerProtocolSubscription":
         raise errors.InconsistentGroupProtocol(f"The metadata of the member cannot be read: {error}") from error
 
 
-def _member_of(plan: Plan, member_id: str, instance_id: str | None) -> ConsumerMember:
+def _member_of(plan: ConsumerPlan, member_id: str, instance_id: str | None) -> ConsumerMember:
     if instance_id is not None:
         return take_instance(plan, member_id, instance_id)
     return plan.group.members.get(member_id) or ConsumerMember(member_id)
@@ -215,7 +214,7 @@ def leave(
         results.append(
             MemberResponse(member_id=identity.member_id, group_instance_id=identity.group_instance_id, error_code=code)
         )
-    plan = Plan(group)
+    plan = ConsumerPlan(group)
     if gone:
         leaving.remove(groups, plan, list(gone.values()), now)
     return Decided(plan.records, LeaveGroupResponse(members=results))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from odradek.coordinator.group.consumer import records
 from odradek.coordinator.group.consumer.group import ConsumerGroup
 from odradek.coordinator.group.consumer.member import ConsumerMember
-from odradek.coordinator.group.consumer.plan import appended
 from odradek.coordinator.group.offsets import NO_EXPIRY
+from odradek.coordinator.group.plan import appended
 from odradek.coordinator.group.records import offset_tombstone
 from odradek.protocol import errors
 

@@ -34,6 +34,7 @@ from odradek.coordinator.group.consumer.member import (
     Target,
     places,
 )
+from odradek.coordinator.group.plan import Plan
 from odradek.protocol.declare import Message
 from odradek.protocol.messages import consumer_groups as records
 
@@ -271,3 +272,7 @@ def _classic_of(metadata: records.ClassicMemberMetadata | None) -> ClassicMember
         return None
     protocols = tuple((each.name, bytes(each.metadata)) for each in metadata.supported_protocols)
     return ClassicMembership(metadata.session_timeout_ms, protocols)
+
+
+class ConsumerPlan(Plan[ConsumerGroup]):
+    __slots__ = ()

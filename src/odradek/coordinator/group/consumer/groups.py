@@ -196,7 +196,7 @@ class ConsumerGroups:
         if group is None:
             return []
         from odradek.coordinator.group.consumer import records as written
-        from odradek.coordinator.group.consumer.plan import appended
+        from odradek.coordinator.group.plan import appended
 
         return appended(written.no_group(group))
 

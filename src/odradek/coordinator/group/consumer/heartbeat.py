@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from odradek.coordinator.core import Answer, Decided
 from odradek.coordinator.group.classic_group import EMPTY
 from odradek.coordinator.group.consumer import leaving, migration, records, regex, requests, target
-from odradek.coordinator.group.consumer.group import ConsumerGroup
+from odradek.coordinator.group.consumer.group import ConsumerGroup, ConsumerPlan
 from odradek.coordinator.group.consumer.member import (
     JOINING,
     LEAVING_STATIC,
@@ -20,7 +20,6 @@ from odradek.coordinator.group.consumer.member import (
     Target,
     is_subset,
 )
-from odradek.coordinator.group.consumer.plan import Plan
 from odradek.coordinator.group.consumer.reconciliation import reconcile
 from odradek.coordinator.group.consumer.requests import Caller
 from odradek.coordinator.group.records import group_tombstone
@@ -72,12 +71,14 @@ def _stay(
     return Decided(plan.records, _answer(groups, request, before, member), effects=answers)
 
 
-def _group_of(groups: "ConsumerGroups", now: Now, request: ConsumerGroupHeartbeatRequest) -> tuple[Plan, list[Answer]]:
+def _group_of(
+    groups: "ConsumerGroups", now: Now, request: ConsumerGroupHeartbeatRequest
+) -> tuple[ConsumerPlan, list[Answer]]:
     """Who joins makes the group, or takes over a classic one."""
     group_id = request.group_id
     group = groups.groups.get(group_id)
     if group is not None:
-        return Plan(group), []
+        return ConsumerPlan(group), []
     classic = groups.core.groups.get(group_id)
     is_other = groups.core.has_group(group_id)
     if request.member_epoch != JOINING or (is_other and classic is None):
@@ -86,7 +87,7 @@ def _group_of(groups: "ConsumerGroups", now: Now, request: ConsumerGroupHeartbea
         )
     if classic is not None and classic.state != EMPTY:
         return migration.upgraded(groups, now, classic)
-    plan = Plan(ConsumerGroup(group_id), is_new=True)
+    plan = ConsumerPlan(ConsumerGroup(group_id), is_new=True)
     if classic is not None and migration.is_written(classic):
         plan.records.append(group_tombstone(group_id))
     return plan, []
@@ -102,7 +103,10 @@ def _check_size(groups: "ConsumerGroups", group: ConsumerGroup, member_id: str) 
 
 
 def _member_of(
-    plan: Plan, request: ConsumerGroupHeartbeatRequest, new_member_id: Callable[[], str], owned: Target | None
+    plan: ConsumerPlan,
+    request: ConsumerGroupHeartbeatRequest,
+    new_member_id: Callable[[], str],
+    owned: Target | None,
 ) -> ConsumerMember:
     group, member_id, instance_id = plan.group, request.member_id, request.instance_id
     if request.member_epoch == JOINING:
@@ -146,7 +150,7 @@ def _check_epoch(member: ConsumerMember, epoch: int, owned: Target | None) -> No
     )
 
 
-def take_instance(plan: Plan, member_id: str, instance_id: str) -> ConsumerMember:
+def take_instance(plan: ConsumerPlan, member_id: str, instance_id: str) -> ConsumerMember:
     """A static member joins: anew, or in the place of the one that has left for a while, with all that it had."""
     group = plan.group
     current = group.static_members.get(instance_id)
@@ -187,7 +191,7 @@ def _updated(before: ConsumerMember, request: ConsumerGroupHeartbeatRequest, cal
 # What it subscribes to, has, and shall have; for members of either protocol
 
 
-def subscribe(groups: "ConsumerGroups", plan: Plan, before: ConsumerMember, member: ConsumerMember) -> None:
+def subscribe(groups: "ConsumerGroups", plan: ConsumerPlan, before: ConsumerMember, member: ConsumerMember) -> None:
     group_id = plan.group.group_id
     if member.member_id not in plan.group.members or member.subscription() != before.subscription():
         plan.write(records.member(group_id, member))
@@ -205,14 +209,14 @@ def _changes_regex(group: ConsumerGroup, before: ConsumerMember, member: Consume
     return bool(before.regex) or member.regex in group.regexes
 
 
-def drop_unused_regex(plan: Plan, expression: str) -> None:
+def drop_unused_regex(plan: ConsumerPlan, expression: str) -> None:
     group = plan.group
     if expression in group.regexes and expression not in group.regexes_in_use():
         plan.write(records.no_regex(group.group_id, expression))
 
 
 def step(
-    groups: "ConsumerGroups", plan: Plan, member: ConsumerMember, owned: Target | None, now: Now
+    groups: "ConsumerGroups", plan: ConsumerPlan, member: ConsumerMember, owned: Target | None, now: Now
 ) -> ConsumerMember:
     """Towards the target; the member after it."""
     group = plan.group

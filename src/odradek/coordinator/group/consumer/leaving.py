@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING
 
 from odradek.coordinator.core import Decided
 from odradek.coordinator.group.consumer import migration, records, target
-from odradek.coordinator.group.consumer.group import ConsumerGroup
+from odradek.coordinator.group.consumer.group import ConsumerGroup, ConsumerPlan
 from odradek.coordinator.group.consumer.member import LEAVING, LEAVING_STATIC, ConsumerMember
-from odradek.coordinator.group.consumer.plan import Plan
 from odradek.coordinator.now import Now
 from odradek.protocol import errors
 from odradek.protocol.messages.k68_consumer_group_heartbeat import (
@@ -26,7 +25,7 @@ def leave(
     group = groups.group(request.group_id)
     member = known_member(group, request.member_id, request.instance_id)
     response = ConsumerGroupHeartbeatResponse(member_id=member.member_id, member_epoch=request.member_epoch)
-    plan = Plan(group)
+    plan = ConsumerPlan(group)
     if request.member_epoch == LEAVING_STATIC:
         _leave_for_a_while(plan, member)
         groups.forget_revocation(group.group_id, member.member_id)
@@ -36,13 +35,13 @@ def leave(
     return Decided(plan.records, response)
 
 
-def _leave_for_a_while(plan: Plan, member: ConsumerMember) -> None:
+def _leave_for_a_while(plan: ConsumerPlan, member: ConsumerMember) -> None:
     """It keeps what it has until its session ends: whoever comes with its instance id gets that."""
     gone = member._replace(epoch=LEAVING_STATIC, previous_epoch=member.epoch)
     plan.write(records.assignment(plan.group.group_id, gone))
 
 
-def remove(groups: "ConsumerGroups", plan: Plan, members: list[ConsumerMember], now: Now) -> None:
+def remove(groups: "ConsumerGroups", plan: ConsumerPlan, members: list[ConsumerMember], now: Now) -> None:
     from odradek.coordinator.group.consumer.heartbeat import drop_unused_regex
 
     group_id = plan.group.group_id
@@ -59,7 +58,7 @@ def expire(groups: "ConsumerGroups", group: ConsumerGroup, member_id: str, now: 
     member = group.members.get(member_id)
     if member is None:
         return Decided()
-    plan = Plan(group)
+    plan = ConsumerPlan(group)
     remove(groups, plan, [member], now)
     groups.retry_session(group.group_id, member_id, now)
     return Decided(plan.records)

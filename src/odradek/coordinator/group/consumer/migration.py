@@ -14,11 +14,11 @@ from odradek.coordinator.core import Answer
 from odradek.coordinator.group import rebalancing
 from odradek.coordinator.group.classic_group import CONSUMER, ClassicGroup
 from odradek.coordinator.group.consumer import embedded, records
-from odradek.coordinator.group.consumer.group import FIRST_EPOCH, ConsumerGroup
+from odradek.coordinator.group.consumer.group import FIRST_EPOCH, ConsumerGroup, ConsumerPlan
 from odradek.coordinator.group.consumer.member import NO_TARGET, ClassicMembership, ConsumerMember, places
-from odradek.coordinator.group.consumer.plan import Plan, appended
 from odradek.coordinator.group.deadlines import JOIN, SYNC
 from odradek.coordinator.group.member import Member, Protocols
+from odradek.coordinator.group.plan import appended
 from odradek.coordinator.group.records import group_tombstone
 from odradek.coordinator.now import Now
 from odradek.protocol import errors
@@ -35,9 +35,9 @@ def is_written(classic: ClassicGroup) -> bool:
 # Upwards
 
 
-def upgraded(groups: "ConsumerGroups", now: Now, classic: ClassicGroup) -> tuple[Plan, list[Answer]]:
+def upgraded(groups: "ConsumerGroups", now: Now, classic: ClassicGroup) -> tuple[ConsumerPlan, list[Answer]]:
     _check_upgrade(groups, classic)
-    plan = Plan(ConsumerGroup(classic.group_id), is_new=True)
+    plan = ConsumerPlan(ConsumerGroup(classic.group_id), is_new=True)
     plan.records.append(group_tombstone(classic.group_id))
     _write_members(groups, plan, classic)
     answers = [answer for member in classic.members.values() for answer in _told_to_rejoin(member)]
@@ -62,7 +62,7 @@ def _check_upgrade(groups: "ConsumerGroups", classic: ClassicGroup) -> None:
         )
 
 
-def _write_members(groups: "ConsumerGroups", plan: Plan, classic: ClassicGroup) -> None:
+def _write_members(groups: "ConsumerGroups", plan: ConsumerPlan, classic: ClassicGroup) -> None:
     group_id, epoch = classic.group_id, max(FIRST_EPOCH, classic.generation)
     members = [_converted(groups, member, epoch) for member in classic.members.values()]
     for member in members:
@@ -149,7 +149,7 @@ def can_downgrade(groups: "ConsumerGroups", group: ConsumerGroup) -> bool:
     )
 
 
-def downgrade(groups: "ConsumerGroups", plan: Plan, now: Now, *, rebalances: bool) -> None:
+def downgrade(groups: "ConsumerGroups", plan: ConsumerPlan, now: Now, *, rebalances: bool) -> None:
     group = plan.group
     classic = ClassicGroup(group.group_id, now.wall_ms)
     classic.generation = group.epoch

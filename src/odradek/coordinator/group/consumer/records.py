@@ -4,10 +4,9 @@ from collections.abc import Iterable
 
 from odradek.coordinator.group.consumer.group import ConsumerGroup
 from odradek.coordinator.group.consumer.member import Assigned, ConsumerMember, Target
-from odradek.protocol.declare import Message, Uuid
+from odradek.coordinator.group.plan import Record
+from odradek.protocol.declare import Uuid
 from odradek.protocol.messages import consumer_groups as records
-
-Record = tuple[Message, Message | None]
 
 
 def group_epoch(group_id: str, epoch: int, metadata_hash: int) -> Record:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from odradek.coordinator.core import Decided
 from odradek.coordinator.group.consumer import records, target
+from odradek.coordinator.group.consumer.group import ConsumerPlan
 from odradek.coordinator.group.consumer.groups import REGEX
-from odradek.coordinator.group.consumer.plan import Plan
 from odradek.coordinator.now import Now
 from odradek.coordinator.pattern import Pattern
 from odradek.protocol import errors
@@ -145,7 +145,7 @@ def step(groups: "ConsumerGroups", group_id: str, now: Now) -> Decided[None]:
         return Decided()
     del groups.resolutions[group_id]
     groups.resolved[group_id] = (resolution.version, now.mono_ms)
-    plan = Plan(group)
+    plan = ConsumerPlan(group)
     before = {expression: resolved.topics for expression, resolved in group.regexes.items()}
     in_use = group.regexes_in_use()
     has_changed = False

@@ -8,18 +8,18 @@ from odradek.coordinator.group.consumer.member import NO_TARGET, ConsumerMember,
 from odradek.coordinator.now import Now
 
 if TYPE_CHECKING:
+    from odradek.coordinator.group.consumer.group import ConsumerPlan
     from odradek.coordinator.group.consumer.groups import ConsumerGroups
-    from odradek.coordinator.group.consumer.plan import Plan
 
 
-def bump_epoch(groups: "ConsumerGroups", plan: "Plan") -> None:
+def bump_epoch(groups: "ConsumerGroups", plan: "ConsumerPlan") -> None:
     """There is something new to assign."""
     group = plan.group
     groups.core.counts.consumer_rebalances += 1
     plan.write(records.group_epoch(group.group_id, group.epoch + 1, groups.topics.hash_of(group.subscribed_topics())))
 
 
-def look_at_topics(groups: "ConsumerGroups", plan: "Plan") -> None:
+def look_at_topics(groups: "ConsumerGroups", plan: "ConsumerPlan") -> None:
     """If topics have changed since the group last looked, and among them its own, there is something new to assign."""
     group = plan.group
     if groups.has_seen_topics(group.group_id):
@@ -30,7 +30,7 @@ def look_at_topics(groups: "ConsumerGroups", plan: "Plan") -> None:
         bump_epoch(groups, plan)
 
 
-def make_target(groups: "ConsumerGroups", plan: "Plan", now: Now) -> None:
+def make_target(groups: "ConsumerGroups", plan: "ConsumerPlan", now: Now) -> None:
     """If the target is behind the group, and has not been made just now."""
     group = plan.group
     if group.epoch <= group.target_epoch:
@@ -44,7 +44,7 @@ def make_target(groups: "ConsumerGroups", plan: "Plan", now: Now) -> None:
     plan.write(records.target_epoch(group.group_id, group.epoch, now.wall_ms))
 
 
-def _assigned(groups: "ConsumerGroups", plan: "Plan") -> dict[str, dict[bytes, frozenset[int]]]:
+def _assigned(groups: "ConsumerGroups", plan: "ConsumerPlan") -> dict[str, dict[bytes, frozenset[int]]]:
     group, topics = plan.group, groups.topics
     subscribers = []
     ids: dict[tuple[tuple[str, ...], str], frozenset[bytes]] = {}  # most members subscribe to the same
@@ -58,7 +58,7 @@ def _assigned(groups: "ConsumerGroups", plan: "Plan") -> dict[str, dict[bytes, f
     return assignor(group.server_assignor(groups.config.assignors))(subscribers, counts)
 
 
-def target_of(groups: "ConsumerGroups", plan: "Plan", member: ConsumerMember) -> Target:
+def target_of(groups: "ConsumerGroups", plan: "ConsumerPlan", member: ConsumerMember) -> Target:
     """What the member shall have, as far as it reads it still."""
     target = plan.group.target.get(member.member_id, NO_TARGET)
     names = plan.group.topics_of(member)

@@ -18,6 +18,7 @@ An event decides on a copy (`plan.py`), and the same `replay` makes it true once
 
 from collections.abc import Iterable
 
+from odradek.coordinator.group.plan import Plan
 from odradek.coordinator.group.share.member import (
     NOTHING,
     ShareMember,
@@ -168,3 +169,7 @@ def _infos(
     topics: Iterable[records.ShareGroupStatePartitionMetadataValueTopicPartitionsInfo],
 ) -> dict[bytes, StateTopic]:
     return {bytes(each.topic_id): StateTopic(each.topic_name, frozenset(each.partitions)) for each in topics}
+
+
+class SharePlan(Plan[ShareGroup]):
+    __slots__ = ()

@@ -12,9 +12,8 @@ from odradek.coordinator.core import Decided
 from odradek.coordinator.group.consumer.requests import Caller
 from odradek.coordinator.group.share import records, state_topics
 from odradek.coordinator.group.share.assignor import Subscriber, assign
-from odradek.coordinator.group.share.group import ShareGroup
+from odradek.coordinator.group.share.group import ShareGroup, SharePlan
 from odradek.coordinator.group.share.member import JOINING, LEAVING, NOTHING, ShareMember, Target
-from odradek.coordinator.group.share.plan import Plan
 from odradek.coordinator.now import Now
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
@@ -71,16 +70,16 @@ def _stay(
     return Decided(plan.records, _answer(groups, request, before, member), effects=effects)
 
 
-def _group_of(groups: "ShareGroups", request: ShareGroupHeartbeatRequest) -> Plan:
+def _group_of(groups: "ShareGroups", request: ShareGroupHeartbeatRequest) -> SharePlan:
     """Who joins makes the group."""
     group = groups.groups.get(request.group_id)
     if group is not None:
-        return Plan(group)
+        return SharePlan(group)
     if groups.is_of_other_kind(request.group_id):
         raise errors.GroupIdNotFound(f"Group {request.group_id} is not a share group.")
     if request.member_epoch != JOINING:
         raise errors.GroupIdNotFound(f"Share group {request.group_id} not found.")
-    return Plan(ShareGroup(request.group_id), is_new=True)
+    return SharePlan(ShareGroup(request.group_id), is_new=True)
 
 
 def _check_size(groups: "ShareGroups", group: ShareGroup, member_id: str) -> None:
@@ -123,7 +122,7 @@ def _updated(before: ShareMember, request: ShareGroupHeartbeatRequest, caller: C
 # What there is to assign, and to whom
 
 
-def _subscribe(groups: "ShareGroups", plan: Plan, before: ShareMember, member: ShareMember) -> None:
+def _subscribe(groups: "ShareGroups", plan: SharePlan, before: ShareMember, member: ShareMember) -> None:
     group_id = plan.group.group_id
     if member.member_id not in plan.group.members or member.subscription() != before.subscription():
         plan.write(records.member(group_id, member))
@@ -133,13 +132,13 @@ def _subscribe(groups: "ShareGroups", plan: Plan, before: ShareMember, member: S
         _look_at_topics(groups, plan)
 
 
-def bump_epoch(groups: "ShareGroups", plan: Plan) -> None:
+def bump_epoch(groups: "ShareGroups", plan: SharePlan) -> None:
     """There is something new to assign."""
     group = plan.group
     plan.write(records.group_epoch(group.group_id, group.epoch + 1, groups.topics.hash_of(group.subscribed_topics())))
 
 
-def _look_at_topics(groups: "ShareGroups", plan: Plan) -> None:
+def _look_at_topics(groups: "ShareGroups", plan: SharePlan) -> None:
     """Topics have come, gone or grown; or share-partitions have been set up since the target was made."""
     group = plan.group
     is_behind = group.epoch == group.target_epoch and not group.is_target_complete()
@@ -151,7 +150,7 @@ def _look_at_topics(groups: "ShareGroups", plan: Plan) -> None:
         bump_epoch(groups, plan)
 
 
-def _make_target(groups: "ShareGroups", plan: Plan, now: Now) -> None:
+def _make_target(groups: "ShareGroups", plan: SharePlan, now: Now) -> None:
     """If the target is behind the group, and has not been made just now."""
     group = plan.group
     if group.epoch <= group.target_epoch:
@@ -175,7 +174,7 @@ def _make_target(groups: "ShareGroups", plan: Plan, now: Now) -> None:
     plan.write(records.target_epoch(group.group_id, group.epoch, now.wall_ms))
 
 
-def _take_target(groups: "ShareGroups", plan: Plan, member: ShareMember) -> ShareMember:
+def _take_target(groups: "ShareGroups", plan: SharePlan, member: ShareMember) -> ShareMember:
     """All of it at once: nobody has to give anything back first."""
     group = plan.group
     assigned = _readable(groups, group.target.get(member.member_id, NOTHING), member)
@@ -238,7 +237,7 @@ def expire(groups: "ShareGroups", group: ShareGroup, member_id: str) -> Decided[
 
 
 def _without(groups: "ShareGroups", group: ShareGroup, member_id: str) -> "list[Versioned]":
-    plan = Plan(group)
+    plan = SharePlan(group)
     plan.write_all(records.no_member(group.group_id, member_id))
     bump_epoch(groups, plan)
     return plan.records

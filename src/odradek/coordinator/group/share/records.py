@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 
+from odradek.coordinator.group.plan import Record
 from odradek.coordinator.group.share.group import ShareGroup
 from odradek.coordinator.group.share.member import STABLE, ShareMember, StateTopic, StateTopics, Target
-from odradek.protocol.declare import Message, Uuid
+from odradek.protocol.declare import Uuid
 from odradek.protocol.messages import share_groups as records
-
-Record = tuple[Message, Message | None]
 
 
 def group_epoch(group_id: str, epoch: int, metadata_hash: int) -> Record:

@@ -8,11 +8,11 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from odradek.coordinator.core import Decided
+from odradek.coordinator.group.plan import appended
 from odradek.coordinator.group.share import records
 from odradek.coordinator.group.share.effects import InitializeState, Topics
-from odradek.coordinator.group.share.group import EMPTY, ShareGroup
+from odradek.coordinator.group.share.group import EMPTY, ShareGroup, SharePlan
 from odradek.coordinator.group.share.member import StateTopic, StateTopics, added, without
-from odradek.coordinator.group.share.plan import Plan, appended
 from odradek.coordinator.now import Now
 from odradek.protocol import errors
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from odradek.coordinator.group.share.groups import ShareGroups
 
 
-def initialize_new(groups: "ShareGroups", plan: Plan, now: Now) -> list[InitializeState]:
+def initialize_new(groups: "ShareGroups", plan: SharePlan, now: Now) -> list[InitializeState]:
     """What the group subscribes to and nobody has set up."""
     group = plan.group
     new = _missing(groups, group, now)

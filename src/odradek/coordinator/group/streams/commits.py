@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from odradek.coordinator.group.offsets import NO_EXPIRY
+from odradek.coordinator.group.plan import appended
 from odradek.coordinator.group.records import offset_tombstone
 from odradek.coordinator.group.streams import records
 from odradek.coordinator.group.streams.group import StreamsGroup
 from odradek.coordinator.group.streams.leaving import known_member
 from odradek.coordinator.group.streams.member import StreamsMember
-from odradek.coordinator.group.streams.plan import appended
 from odradek.coordinator.group.streams.topology import subtopology_ids_by_topic
 from odradek.protocol import errors
 

@@ -24,6 +24,7 @@ An event decides on a copy (`plan.py`), and every record makes what it needs, as
 
 from collections.abc import Mapping
 
+from odradek.coordinator.group.plan import Plan
 from odradek.coordinator.group.streams.member import STABLE, Endpoint, StreamsMember
 from odradek.coordinator.group.streams.tasks import NOTHING_ASSIGNED, AssignedTasks, TaskId, TaskSet, each
 from odradek.coordinator.group.streams.topology import Topology, subtopology_ids_by_topic
@@ -252,3 +253,7 @@ def _active(told: list[_CurrentTaskIds], member_epoch: int) -> dict[str, dict[in
 
 def _copies(told: list[_CurrentTaskIds]) -> dict[str, frozenset[int]]:
     return {ids.subtopology_id: frozenset(ids.partitions) for ids in told if ids.partitions}
+
+
+class StreamsPlan(Plan[StreamsGroup]):
+    __slots__ = ()

@@ -161,8 +161,8 @@ class StreamsGroups:
         group = self.groups.get(group_id)
         if group is None:
             return []
+        from odradek.coordinator.group.plan import appended
         from odradek.coordinator.group.streams import records as written
-        from odradek.coordinator.group.streams.plan import appended
 
         return appended(written.no_group(group))
 
@@ -209,10 +209,10 @@ class StreamsGroups:
         configured = self.configured(group.group_id)
         if not group.members or configured is None:
             return Decided()
-        from odradek.coordinator.group.streams.plan import Plan
+        from odradek.coordinator.group.streams.group import StreamsPlan
         from odradek.coordinator.group.streams.target import make_target
 
-        plan = Plan(group)
+        plan = StreamsPlan(group)
         make_target(self, plan, configured, now)
         return Decided(plan.records)
 

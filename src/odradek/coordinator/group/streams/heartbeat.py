@@ -22,9 +22,8 @@ from odradek.coordinator.group.streams.configured import (
     configure,
 )
 from odradek.coordinator.group.streams.endpoints import endpoints
-from odradek.coordinator.group.streams.group import NO_EPOCH, StreamsGroup
+from odradek.coordinator.group.streams.group import NO_EPOCH, StreamsGroup, StreamsPlan
 from odradek.coordinator.group.streams.member import JOINING, Endpoint, StreamsMember
-from odradek.coordinator.group.streams.plan import Plan
 from odradek.coordinator.group.streams.reconciliation import reconcile
 from odradek.coordinator.group.streams.requests import Caller
 from odradek.coordinator.group.streams.tasks import NO_TASK_SET, Tasks, TaskSet, each, is_within
@@ -88,22 +87,22 @@ def _stay(groups: "StreamsGroups", now: Now, request: StreamsGroupHeartbeatReque
     return Decided(plan.records, Beaten(response, topology.missing))
 
 
-def _group_of(groups: "StreamsGroups", request: StreamsGroupHeartbeatRequest) -> Plan:
+def _group_of(groups: "StreamsGroups", request: StreamsGroupHeartbeatRequest) -> StreamsPlan:
     """Who joins makes the group, also in place of a classic one that only keeps offsets."""
     group_id, core = request.group_id, groups.core
     group = groups.groups.get(group_id)
     if request.member_epoch != JOINING:
         if group is None:
             raise groups.not_found(group_id, "Streams group")
-        return Plan(group)
+        return StreamsPlan(group)
     if group is not None:
         _check_size(groups, group)
-        return Plan(group)
+        return StreamsPlan(group)
     classic = core.groups.get(group_id)
     is_other = core.has_group(group_id) if classic is None else classic.state != EMPTY
     if is_other:
         raise groups.not_found(group_id, "Streams group")
-    plan = Plan(StreamsGroup(group_id), is_new=True)
+    plan = StreamsPlan(StreamsGroup(group_id), is_new=True)
     if classic is not None and is_written(classic):
         plan.records.append(group_tombstone(group_id))
     return plan
@@ -160,7 +159,7 @@ def _updated(before: StreamsMember, request: StreamsGroupHeartbeatRequest, calle
 
 def _update(
     groups: "StreamsGroups",
-    plan: Plan,
+    plan: StreamsPlan,
     request: StreamsGroupHeartbeatRequest,
     before: StreamsMember,
     caller: Caller,
@@ -190,7 +189,7 @@ def _update(
     return statuses, configured, volatile
 
 
-def _topology_of(plan: Plan, request: StreamsGroupHeartbeatRequest) -> Topology:
+def _topology_of(plan: StreamsPlan, request: StreamsGroupHeartbeatRequest) -> Topology:
     """The group's: the first member brings it, and every other must bring the same or an older one."""
     current = plan.group.topology
     if request.topology is None:
@@ -237,7 +236,9 @@ def _check_tasks(topology: ConfiguredTopology, owned: Tasks) -> None:
             )
 
 
-def _step(groups: "StreamsGroups", plan: Plan, member: StreamsMember, owned: TaskSet | None, now: Now) -> StreamsMember:
+def _step(
+    groups: "StreamsGroups", plan: StreamsPlan, member: StreamsMember, owned: TaskSet | None, now: Now
+) -> StreamsMember:
     """Towards the target; the member after it. Before a first target there is nothing to take."""
     group = plan.group
     is_delayed = groups.is_delayed(group.group_id)
@@ -268,7 +269,7 @@ def _troubles(topology: ConfiguredTopology, volatile: Volatile) -> list[Status]:
 
 def _answer(
     groups: "StreamsGroups",
-    plan: Plan,
+    plan: StreamsPlan,
     request: StreamsGroupHeartbeatRequest,
     before: StreamsMember,
     member: StreamsMember,

@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING
 
 from odradek.coordinator.core import Decided
 from odradek.coordinator.group.streams import records, target
-from odradek.coordinator.group.streams.group import StreamsGroup
+from odradek.coordinator.group.streams.group import StreamsGroup, StreamsPlan
 from odradek.coordinator.group.streams.member import StreamsMember
-from odradek.coordinator.group.streams.plan import Plan
 from odradek.protocol import errors
 from odradek.protocol.messages.k88_streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
@@ -40,8 +39,8 @@ def expire(groups: "StreamsGroups", group: StreamsGroup, member: StreamsMember) 
     return Decided(_removed(groups, group, member).records)
 
 
-def _removed(groups: "StreamsGroups", group: StreamsGroup, member: StreamsMember) -> Plan:
-    plan = Plan(group)
+def _removed(groups: "StreamsGroups", group: StreamsGroup, member: StreamsMember) -> StreamsPlan:
+    plan = StreamsPlan(group)
     plan.write_all(records.no_member(group.group_id, member.member_id))
     configs = group.assignment_configs
     target.bump_epoch(groups, plan, group.metadata_hash, group.validated_topology_epoch, configs)

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 
+from odradek.coordinator.group.plan import Record
 from odradek.coordinator.group.streams.group import StreamsGroup
 from odradek.coordinator.group.streams.member import StreamsMember
 from odradek.coordinator.group.streams.tasks import ActiveTasks, Tasks, TaskSet
 from odradek.coordinator.group.streams.topology import Topology
-from odradek.protocol.declare import Message
 from odradek.protocol.messages import streams_groups as records
-
-Record = tuple[Message, Message | None]
 
 _CurrentTaskIds = records.StreamsGroupCurrentMemberAssignmentValueTaskIds
 

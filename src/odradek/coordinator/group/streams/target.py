@@ -13,12 +13,16 @@ from odradek.coordinator.now import Now
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from odradek.coordinator.group.streams.group import StreamsPlan
     from odradek.coordinator.group.streams.groups import StreamsGroups
-    from odradek.coordinator.group.streams.plan import Plan
 
 
 def bump_epoch(
-    groups: "StreamsGroups", plan: "Plan", metadata_hash: int, validated_epoch: int, configs: "Mapping[str, str]"
+    groups: "StreamsGroups",
+    plan: "StreamsPlan",
+    metadata_hash: int,
+    validated_epoch: int,
+    configs: "Mapping[str, str]",
 ) -> None:
     """There is something new to assign."""
     group = plan.group
@@ -26,7 +30,7 @@ def bump_epoch(
     plan.write(records.group_epoch(group.group_id, group.epoch + 1, metadata_hash, validated_epoch, configs))
 
 
-def make_target(groups: "StreamsGroups", plan: "Plan", topology: ConfiguredTopology, now: Now) -> Status | None:
+def make_target(groups: "StreamsGroups", plan: "StreamsPlan", topology: ConfiguredTopology, now: Now) -> Status | None:
     """If the target is behind the group; unless it has to wait: then that is to be told."""
     group = plan.group
     if groups.is_delayed(group.group_id):

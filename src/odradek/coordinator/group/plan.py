@@ -1,20 +1,35 @@
-"""An event at work: the records it will append, and the group as it will be once they are (as `consumer/plan.py`)."""
+"""An event at work: the records it will append, and the group as it will be once they are.
+
+The group itself is not touched: the first record makes a copy, and every record is replayed into that. So each step of
+a decision sees what the steps before have decided, and an append that fails has changed nothing.
+"""
 
 from collections.abc import Iterable
+from typing import Generic, Protocol, Self, TypeVar
 
-from odradek.coordinator.group.share.group import ShareGroup
-from odradek.coordinator.group.share.records import Record
+from odradek.protocol.declare import Message
 from odradek.replicated.log_record import LogRecord, Versioned
 
 _VERSION = 0  # the one version of all values
 
+Record = tuple[Message, Message | None]
 
-class Plan:
-    __slots__ = ("_is_copy", "group", "records")
 
-    def __init__(self, group: ShareGroup, *, is_new: bool = False) -> None:
+class PlannedGroup(Protocol):
+    def copy(self) -> Self: ...
+    def replay(self, key: Message, value: Message | None) -> object: ...
+
+
+G = TypeVar("G", bound=PlannedGroup)
+
+
+class Plan(Generic[G]):
+    __slots__ = ("_is_copy", "group", "is_new", "records")
+
+    def __init__(self, group: G, *, is_new: bool = False) -> None:
         """A new group belongs to the plan alone."""
         self.group = group
+        self.is_new = is_new
         self.records: list[Versioned] = []
         self._is_copy = is_new
 
