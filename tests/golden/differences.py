@@ -4,11 +4,13 @@ The golden tests take what they leave out of a comparison from here and from now
 docs/differences.md. A row that no test needs fails a test.
 """
 
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from odradek.handlers import table
 from odradek.protocol import apis, releases
+from odradek.records.batch import batches
 
 Form = dict[str, Any]
 BOTH = ("3.3", "4.3")
@@ -74,8 +76,37 @@ def _records(form: Form, _: releases.Release) -> None:
             partition["records"] = partition["records"] and "<records>"
 
 
+def _shared_records(form: Form, _: releases.Release) -> None:
+    """What is left are the keys and values that are for consumers, and their offsets."""
+    for topic in form["responses"]:
+        for partition in topic["partitions"]:
+            found = list(batches(b64decode(partition["records"] or "")))
+            markers = [batch.base_offset for batch in found if batch.is_control]
+            records = [record for batch in found if not batch.is_control for record in batch.records()]
+            partition["records"] = [f"{record.offset}: {record.key!r} {record.value!r}" for record in records]
+            partition["acquiredRecords"] = _without(markers, partition["acquiredRecords"])
+
+
+def _without(offsets: list[int], acquired: list[Form]) -> list[Form]:
+    """The ranges with holes in these places."""
+    for offset in offsets:
+        parts = [
+            {**row, "firstOffset": first, "lastOffset": last}
+            for row in acquired
+            for first, last in _around(offset, row["firstOffset"], row["lastOffset"])
+        ]
+        acquired = parts
+    return acquired
+
+
+def _around(offset: int, first: int, last: int) -> list[tuple[int, int]]:
+    if not first <= offset <= last:
+        return [(first, last)]
+    return [part for part in ((first, offset - 1), (offset + 1, last)) if part[0] <= part[1]]
+
+
 def _groups(form: Form, _: releases.Release) -> None:
-    form["groups"] = [row for row in form["groups"] if not row["groupId"].startswith(("wire-confluent", "wire-share"))]
+    form["groups"] = [row for row in form["groups"] if not row["groupId"].startswith("wire-confluent")]
 
 
 def _min_insync(form: Form, _: releases.Release) -> None:
@@ -105,8 +136,15 @@ ANSWERS = (
         ("4.3",),
         ("ListGroups",),
         "groups",
-        "not all earlier conversations are recorded, and that of a share group is not had again",
+        "not all earlier conversations are recorded",
         _groups,
+    ),
+    Answer(
+        ("4.3",),
+        ("ShareFetch",),
+        "control batches in records and acquiredRecords",
+        "a Kafka hands them out, and no consumer acknowledges them; here they are archived when a read passes over them",
+        _shared_records,
     ),
     Answer(
         ("4.3",),

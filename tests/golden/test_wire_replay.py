@@ -10,11 +10,11 @@ from odradek.protocol.messages.k17_sasl_handshake import SaslHandshakeRequest
 from odradek.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequest
 from sasl_listener import sasl_properties
 from started import broker
-from told import Told
+from told import GROUP, Told
 from wire_replay import PROPERTIES, USED, WIRE, Replay, SocketTarget, create_topic, frames_of, recordings
 
 CLIENTS = ("java-3.3.2", "java-4.3.0", "confluent", "kafka-python", "aiokafka")
-FLOWS = ("produce", "idempotent", "group", "txn", "admin", "group848")
+FLOWS = ("produce", "idempotent", "group", "txn", "admin", "group848", "share")
 COORDINATORS = {"group.initial.rebalance.delay.ms": "0"}
 CLOCK_MS = 1_700_000_000_000
 AUTO_CREATE_OFF = {"auto.create.topics.enable": "false"}
@@ -27,7 +27,11 @@ def test_recorded_conversations(release):
         target = SocketTarget(*address)
         create_topic(target.ask, "wire")
         told = Told(*address)
-        Doing(told).produce("wire", 0, [(b"k", b"v%d" % number, CLOCK_MS) for number in range(5)])
+        doing = Doing(told)
+        for number in range(5):
+            doing.produce("wire", 0, [(b"k", b"v%d" % number, CLOCK_MS)])
+        if release == "4.3":
+            doing.set_config(GROUP, "wire-share", "share.auto.offset.reset", "earliest")
         told.close()
         paths = [path for client in CLIENTS for flow in FLOWS for path in recordings(release, flow, client=client)]
         assert len(paths) >= 15
