@@ -254,7 +254,8 @@ def test_requests_of_a_hundred_megabytes_are_served_one_after_the_other(real_rig
         held.append(memory.used_bytes)
         return all(client.frames() for client in clients)
 
-    real_rig.until(are_answered, seconds=60)
+    # Kernels that run out of socket memory drop segments, and senders then try again ever later.
+    real_rig.until(are_answered, seconds=240)
     assert sorted(served) == [(longest, b"0"), (longest, b"1"), (longest, b"2")]
     assert longest <= max(held) < 2 * longest
     assert (memory.used_bytes, memory.waiting) == (0, 0)
