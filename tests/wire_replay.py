@@ -42,12 +42,11 @@ PROPERTIES = {
     "allow.everyone.if.no.acl.found": "true",
 }
 
-# A recorded client took its time: a broker may learn of a change after the controller has told the client, and set up
-# the partitions of a share group after its first heartbeat.
-READING = frozenset({2, 3, 16, 29, 32, 35, 48, 60, 61, 66, 75, 76})
+# A recorded client took its time: a broker may learn of a change after the controller has told the client.
+READING = frozenset({2, 3, 16, 29, 32, 35, 48, 60, 61, 66, 75})
 PATIENCE_S = 5.0
 FETCH = 1
-SHARE_GROUP_HEARTBEAT = 76
+SHARE_GROUP_HEARTBEAT, SHARE_FETCH = 76, 78
 NOT_LEADER_OR_FOLLOWER = 6
 # A coordinator that is being made or loads, or is at the end of the last transaction.
 COME_AGAIN = frozenset({14, 15, 16, 51})
@@ -121,25 +120,26 @@ def _exchange(frame):
 
 
 def _in_order(frames):
-    """The requests. A Fetch waits for what others do in the meantime: it comes where it was answered. The heartbeats
-    with which a member waits for its partitions are one."""
+    """The requests. A Fetch waits for what others do in the meantime: it comes where it was answered. Of the heartbeats
+    with which a member of a share group waits for its partitions the last one comes, and is `awaited`."""
     waiting = {}
-    repeated = _repeated_heartbeats(frames)
+    repetitions = _repeated_heartbeats(frames)
     for frame in frames:
-        if frame["dir"] == "request" and _exchange(frame) in repeated:
+        if frame["dir"] == "request" and _exchange(frame) in repetitions:
             continue
         if frame["dir"] == "request" and frame["api_key"] == FETCH:
             waiting[_exchange(frame)] = frame
         elif frame["dir"] == "request":
-            yield frame
+            yield {**frame, "awaited": _exchange(frame) in repetitions.values()}
         elif frame["dir"] == "response" and _exchange(frame) in waiting:
             yield waiting.pop(_exchange(frame))
 
 
 def _repeated_heartbeats(frames):
-    """Those of share groups that are sent once more as they are."""
+    """Those of share groups that are sent once more as they are, and what comes in their place."""
     sent = [frame for frame in frames if frame["dir"] == "request" and frame["api_key"] == SHARE_GROUP_HEARTBEAT]
-    return {_exchange(one) for one, other in pairwise(sent) if _without_number(one) == _without_number(other)}
+    pairs = [pair for pair in pairwise(sent) if _without_number(pair[0]) == _without_number(pair[1])]
+    return {_exchange(one): _exchange(other) for one, other in pairs}
 
 
 def _without_number(frame):
@@ -181,6 +181,8 @@ class Replay:
         key, version = frame["api_key"], frame["version"]
         header, request = whole.decode_request(bytes.fromhex(frame["hex"]))
         self.ids.replace(request)
+        if key == SHARE_FETCH:
+            request.max_wait_ms = int(PATIENCE_S * 1000)  # what it waits for is set up when it is first asked for
         sent = b"".join(whole.encode_request(header, request))
         if recorded is None:
             self.ask(frame["conn"], sent)
@@ -190,7 +192,8 @@ class Replay:
         self.asked += 1
         deadline = time.monotonic() + PATIENCE_S
         left, right = self._both(self.ask(frame["conn"], sent), recorded, key, version)
-        while left != right and (key in READING or _asks_again(right)) and time.monotonic() < deadline:
+        is_patient = key in READING or frame.get("awaited")
+        while left != right and (is_patient or _asks_again(right)) and time.monotonic() < deadline:
             left, right = self._both(self.ask(frame["conn"], sent), recorded, key, version)
         if left != right:
             api = apis.by_key(key).message

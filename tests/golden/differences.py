@@ -142,8 +142,9 @@ ANSWERS = (
     Answer(
         ("4.3",),
         ("ShareFetch",),
-        "control batches in records and acquiredRecords",
-        "a Kafka hands them out, and no consumer acknowledges them; here they are archived when a read passes over them",
+        "control batches in records and acquiredRecords; times and producer ids",
+        "a Kafka hands control batches out, Java's consumer acknowledges none, and the start offset stays before them; "
+        "here they are archived when a read passes over them",
         _shared_records,
     ),
     Answer(
@@ -293,6 +294,35 @@ SEEN = (
         "leaves the streams group; the second makes it a classic one",
         "makes it a classic group",
         "the second follows at once",
+    ),
+    Seen(
+        ("4.3",),
+        "ShareFetch of a topic id that does not exist",
+        "UNKNOWN_SERVER_ERROR for the whole request, and for the session from then on",
+        "UNKNOWN_TOPIC_ID for that topic, as in Fetch",
+        "the other topics are none the worse for it",
+    ),
+    Seen(
+        ("4.3",),
+        "ShareAcknowledge past what is in flight",
+        "INVALID_RECORD_STATE up to the end of the batch, INVALID_REQUEST behind it; UNKNOWN_SERVER_ERROR if the "
+        "offsets begin before the start offset and nothing is in flight",
+        "INVALID_REQUEST, and INVALID_RECORD_STATE if nothing is in flight",
+        "where the batch of a record that was not acquired ends is not kept",
+    ),
+    Seen(
+        ("4.3",),
+        "DescribeShareGroupOffsets of a partition that does not exist",
+        "never answers",
+        "UNKNOWN_TOPIC_OR_PARTITION",
+        "a client must not hang",
+    ),
+    Seen(
+        ("4.3",),
+        "WriteShareGroupState of a later leader",
+        "the leader before it may still read and write; only a read of the later one fences it",
+        "fences the leader before it",
+        "two leaders must not write in turns",
     ),
     Seen(
         BOTH,

@@ -13,7 +13,7 @@ Who may: READ on the group, READ on each topic.
 | too many sessions | SHARE_SESSION_LIMIT_REACHED |
 | per partition: no such topic or partition | UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION |
 | per partition: led elsewhere | NOT_LEADER_OR_FOLLOWER |
-| per acknowledgement: not acquired, or by another member | INVALID_RECORD_STATE |
+| per acknowledgement: not acquired, or by another member; nothing is acquired at all | INVALID_RECORD_STATE |
 | per acknowledgement: out of order, an unknown type, beyond what was acquired | INVALID_REQUEST |
 | per partition: the share coordinator does not answer | COORDINATOR_NOT_AVAILABLE |
 """

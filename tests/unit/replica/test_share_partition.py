@@ -166,6 +166,20 @@ def test_before_the_start_offset_everything_is_done_with():
     assert acknowledge(core, "a", 0, 3, ACCEPT) == []
 
 
+def test_past_the_end_while_nothing_is_in_flight():
+    """What an earlier leader has handed out is no mistake of the member's."""
+    core = fresh()
+    for first, last in [(0, 0), (5, 9)]:
+        with pytest.raises(errors.InvalidRecordState):
+            acknowledge(core, "a", first, last, ACCEPT)
+    acquire(core, "a", (0, 4))
+    with pytest.raises(errors.InvalidRequest):
+        acknowledge(core, "a", 5, 5, ACCEPT)
+    acknowledge(core, "a", 0, 4, ACCEPT)
+    with pytest.raises(errors.InvalidRecordState):
+        acknowledge(core, "a", 4, 5, ACCEPT)
+
+
 def test_what_is_being_written_is_nobody_elses_business():
     core = fresh()
     acquire(core, "a", (0, 4))

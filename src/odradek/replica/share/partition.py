@@ -243,6 +243,8 @@ class SharePartition:
         if last < first:
             return
         if last > self.end_offset:
+            if not self._runs:  # a leader before this one may have handed it out
+                raise errors.InvalidRecordState("Batch record not found. Nothing is acquired.")
             raise errors.InvalidRequest("Batch record not found. The last offset in request is past acquired records.")
         for run in self._within(first, last):
             if run.state != ACQUIRED or run.to is not None:
