@@ -146,16 +146,16 @@ def test_the_hazard_that_version_1_leaves(broker):
 
 def test_the_hazard_of_a_late_record_of_version_1(broker):
     """It cannot be told from a record of the next transaction, which commits what the one before has aborted."""
-    producer = client(broker, "late", version=1)
-    producer.send("t", 0, b"late:1")
-    late = producer.produce_request("t", 0, b"late:2")
+    producer = client(broker, "slips in", version=1)
+    producer.send("t", 0, b"slips in:1")
+    late = producer.produce_request("t", 0, b"slips in:2")
     assert producer.end(False) == 0
     producer.wait_for("CompleteAbort")
     producer.add("t", 0)
     assert produce_code(producer.ask(late, 9, produce_code, once=True)) == 0
     assert producer.end(True) == 0
     producer.wait_for("CompleteCommit")
-    assert values(producer, 0, b"late:") == [b"late:2"]
+    assert values(producer, 0, b"slips in:") == [b"slips in:2"]
 
 
 def test_the_hazard_of_a_repeated_marker_of_version_1(broker):
