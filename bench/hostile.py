@@ -62,6 +62,9 @@ ATTACKS: dict[str, Attack] = {
 
 
 def main(names: list[str] | None = None) -> None:
+    unknown = [name for name in names or () if name not in ATTACKS]
+    if unknown:
+        sys.exit(f"no attack is called {unknown[0]}; there are {', '.join(ATTACKS)}")
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     broker_process.STOP_SECONDS_MAX = broker_process.START_SECONDS_MAX = 120
