@@ -48,6 +48,18 @@ class Peer:
         self.address = ("127.0.0.1", 50000)
         self.id = "127.0.0.1:9092-127.0.0.1:50000-0"
         self.client_software_name = self.client_software_version = ""
+        self._when_closed = []
+
+    def when_closed(self, callback):
+        self._when_closed.append(callback)
+
+    def forget_when_closed(self, callback):
+        if callback in self._when_closed:
+            self._when_closed.remove(callback)
+
+    def close(self):
+        for callback in tuple(self._when_closed):
+            callback()
 
 
 class Handlers:

@@ -52,9 +52,15 @@ class Target:
         self.taken += 1
         if self.taken > WEARY_AFTER:
             self.renew()
-        buffer = bytearray(frame)
+        peer = Peer()
         try:
-            answer = self.dispatcher.serve(Peer(), memoryview(buffer))
+            self._serve(peer, bytearray(frame))
+        finally:
+            peer.close()
+
+    def _serve(self, peer: Peer, buffer: bytearray) -> None:
+        try:
+            answer = self.dispatcher.serve(peer, memoryview(buffer))
         except PeerProtocolError:
             return
         buffer[:] = b"\xa5" * len(buffer)  # the frame is dead when its handler waits
