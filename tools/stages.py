@@ -64,8 +64,8 @@ def pure(_: Options) -> list[Command]:
 
 
 def pythons(options: Options) -> list[Command]:
-    """Unit and golden tests on the newest supported Python. On one between it and ours, if it is installed, what leans
-    most upon the interpreter: the codec and the records; all of them with --long.
+    """The unit tests on the newest supported Python. On one between it and ours, if it is installed, those of what leans
+    most upon the interpreter: the codec and the records. With --long both, and the golden ones.
     """
     commands: list[Command] = []
     for version in VERSIONS:
@@ -77,8 +77,9 @@ def pythons(options: Options) -> list[Command]:
             continue
         venv = ROOT / f".venv-{version}"
         inside = str(venv / "bin" / "python")
-        is_whole = options.long or version == VERSIONS[-1]
-        tests = ["tests/unit", "tests/golden"] if is_whole else ["tests/unit/protocol", "tests/unit/records"]
+        tests = ["tests/unit"] if version == VERSIONS[-1] else ["tests/unit/protocol", "tests/unit/records"]
+        if options.long:
+            tests = ["tests/unit", "tests/golden"]
         commands += [
             [python, "-m", "venv", "--clear", str(venv)],
             [inside, "-m", "pip", "install", "--quiet", ".[test]"],
