@@ -64,8 +64,8 @@ def pure(_: Options) -> list[Command]:
 
 
 def pythons(options: Options) -> list[Command]:
-    """The unit tests on the newest supported Python. On one between it and ours, if it is installed, those of what leans
-    most upon the interpreter: the codec and the records. With --long both, and the golden ones.
+    """The unit tests on the newest supported Python. On one between it and ours, those of what leans most upon the
+    interpreter: the codec and the records. With --long all of them, and the golden ones. None where it is not installed.
     """
     commands: list[Command] = []
     for version in VERSIONS:
