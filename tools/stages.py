@@ -65,7 +65,7 @@ def pure(_: Options) -> list[Command]:
 
 def pythons(options: Options) -> list[Command]:
     """The unit tests on the newest supported Python. On one between it and ours, those of what leans most upon the
-    interpreter: the codec and the records. With --long all of them, and the golden ones. None where it is not installed.
+    interpreter: the codec and the records. With --long all of them, and the golden ones.
     """
     commands: list[Command] = []
     for version in VERSIONS:
