@@ -1,14 +1,14 @@
-"""Sockets of this machine: non-blocking, without Nagle's delay, watched by epoll."""
+"""Sockets of this machine: non-blocking, without Nagle's delay."""
 
 import os
-import select
 import socket
 from collections.abc import Sequence
 from errno import EINPROGRESS
 from typing import cast
 
 from odradek.reactor.adapters.disk import SystemFile
-from odradek.reactor.ports import READABLE, WRITABLE, Buffer, DiskFile, Pollable
+from odradek.reactor.adapters.poller import SystemPoller
+from odradek.reactor.ports import Buffer, DiskFile
 
 IOV_MAX = 1024  # the most buffers that one system call takes
 
@@ -17,13 +17,6 @@ IOV_MAX = 1024  # the most buffers that one system call takes
 # a fetch of 1 MB goes out in one turn.
 NOT_SENT_BYTES_MAX = 128 * 1024
 WIDE_NOT_SENT_BYTES_MAX = 1280 * 1024
-assert select.EPOLLIN == READABLE, "what epoll tells of input can be passed on as it is"
-_ODD = 8  # readable and writable are bits below it
-_FAILED = select.EPOLLERR | select.EPOLLHUP
-_TO_EPOLL = {READABLE: select.EPOLLIN, WRITABLE: select.EPOLLOUT, READABLE | WRITABLE: select.EPOLLIN | select.EPOLLOUT}
-_FROM_EPOLL = tuple(
-    (READABLE if mask & select.EPOLLIN else 0) | (WRITABLE if mask & select.EPOLLOUT else 0) for mask in range(8)
-)
 
 
 class SystemSocket:
@@ -76,68 +69,6 @@ class SystemListener:
 
     def close(self) -> None:
         self._socket.close()
-
-
-class SystemPoller:
-    __slots__ = ("_epoll", "_interests", "_wake_fd")
-
-    def __init__(self) -> None:
-        self._epoll = select.epoll()
-        self._interests: dict[int, int] = {}
-        self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        self._epoll.register(self._wake_fd, select.EPOLLIN)
-
-    def fileno(self) -> int:
-        return self._epoll.fileno()
-
-    def watch(self, source: Pollable, interest: int, *, once: bool = False) -> None:
-        if not interest:
-            self.unwatch(source)
-            return
-        fileno = source.fileno()
-        mask = _TO_EPOLL[interest] | select.EPOLLONESHOT if once else _TO_EPOLL[interest]
-        if fileno in self._interests:
-            self._epoll.modify(fileno, mask)
-        else:
-            self._epoll.register(fileno, mask)
-        self._interests[fileno] = interest
-
-    def unwatch(self, source: Pollable) -> None:
-        fileno = source.fileno()
-        if self._interests.pop(fileno, None) is not None:
-            self._epoll.unregister(fileno)
-
-    def poll(self, timeout_ms: int | None, events_max: int = 0) -> list[tuple[int, int]]:
-        timeout = None if timeout_ms is None else timeout_ms / 1000
-        events = self._epoll.poll(timeout, events_max or len(self._interests) + 1)
-        for fileno, mask in events:
-            if mask != READABLE or fileno == self._wake_fd:
-                break
-        else:
-            return events  # nearly always: they say it as we do
-        return [
-            (fileno, _FROM_EPOLL[mask]) if mask < _ODD else self._readiness(fileno, mask)
-            for fileno, mask in events
-            if fileno != self._wake_fd or self._woken()
-        ]
-
-    def _readiness(self, fileno: int, mask: int) -> tuple[int, int]:
-        return fileno, self._interests[fileno] if mask & _FAILED else _FROM_EPOLL[mask & 7]
-
-    def _woken(self) -> bool:
-        os.eventfd_read(self._wake_fd)
-        return False
-
-    def wake(self) -> None:
-        fd = self._wake_fd
-        if fd >= 0:  # a job may end after the poller was closed
-            os.eventfd_write(fd, 1)
-
-    def close(self) -> None:
-        self._epoll.close()
-        fd, self._wake_fd = self._wake_fd, -1
-        if fd >= 0:
-            os.close(fd)
 
 
 class SystemNetwork:
