@@ -9,7 +9,8 @@
     TotalTimeMs          all of it
 
 Kafka rounds to milliseconds, so of most requests every part is 0. The hot path only counts those, on a slot of the
-`RequestStats` of their API and version; they are handed in to the histograms when somebody looks at the metrics.
+`RequestStats` of their API and version; they are handed in to the histograms when somebody looks at the metrics. So are
+times that come again and again: fetches that wait in vain all wait equally long.
 
 A fetch is told twice, as Fetch and as what it is by its replica id: FetchConsumer or FetchFollower. A handler that
 knows better than the first bytes marks the connection with a `variation`; the others pay with one look at a slot.
@@ -21,6 +22,7 @@ from odradek.protocol import apis
 
 GROUP, TYPE = "kafka.network", "RequestMetrics"
 INSTANT_US = 500  # below that every part of the time rounds to 0 ms
+NOTED_MAX = 256  # different times of one kind that are noted before they are handed in
 
 TIMES = (
     "RequestQueueTimeMs",
@@ -46,13 +48,14 @@ _NAMES = {
 class RequestStats:
     """Requests of one API in one version, told under one name or several."""
 
-    __slots__ = ("_counted", "_names", "_told", "count", "size", "size_count")
+    __slots__ = ("_counted", "_names", "_noted", "_told", "count", "size", "size_count")
 
     def __init__(self, names: "list[tuple[ApiMetrics, Meter]]") -> None:
         self._names = names
         self.count = 0
         self._counted = 0  # of them in the meter and the histograms
         self._told = [0] * len(TIMES)  # values recorded one by one, which are no zeros to hand in
+        self._noted: list[dict[int, int]] = [{} for _ in TIMES]  # of them, by milliseconds, how often
         self.size = 0  # the bytes of the last requests, which were all as long
         self.size_count = 0
 
@@ -82,6 +85,8 @@ class RequestStats:
         self._tell(THROTTLE, throttle_ms * 1000)
 
     def hand_in(self) -> None:
+        for index in range(len(TIMES)):
+            self._hand_in_noted(index)
         new = self.count - self._counted
         if not new:
             return
@@ -101,9 +106,19 @@ class RequestStats:
                 api.request_bytes.record_many(self.size, self.size_count)
             self.size_count = 0
 
+    def _hand_in_noted(self, index: int) -> None:
+        noted = self._noted[index]
+        for milliseconds, count in noted.items():
+            self._record(index, milliseconds, count)
+        noted.clear()
+
     def _tell(self, index: int, microseconds: int) -> None:
-        self._record(index, (microseconds + 500) // 1000, 1)
+        milliseconds = (microseconds + 500) // 1000
+        noted = self._noted[index]
+        noted[milliseconds] = noted.get(milliseconds, 0) + 1
         self._told[index] += 1
+        if len(noted) > NOTED_MAX:
+            self._hand_in_noted(index)
 
     def _record(self, index: int, milliseconds: int, count: int) -> None:
         for api, _ in self._names:

@@ -48,12 +48,13 @@ class Session:
 
 class ServerConnection(Connection):
     __slots__ = (
+        "_answered",
+        "_held_up_us",
         "_index",
         "_parked",
         "_parked_stats",
         "_parked_times",
         "_session",
-        "_slow_send",
         "authenticator",
         "channel",
         "client_software_name",
@@ -72,7 +73,8 @@ class ServerConnection(Connection):
         self._parked: Pending[Any] | None = None  # what the connection waits for
         self._parked_stats: RequestStats | None = None
         self._parked_times = (0, 0, 0)
-        self._slow_send: tuple[RequestStats | None, int] = (None, 0)  # since when the peer does not take an answer
+        self._answered: RequestStats | None = None  # the last request's
+        self._held_up_us = 0  # since when the peer does not take its answer
         self._session: Session | None = None
         self.channel = processor.channel
         self.listener = processor.listener
@@ -170,12 +172,16 @@ class ServerConnection(Connection):
         if self.is_closed:
             release_parts(out)
             return
+        selector = self.selector
         if stats is not None:  # a whole request came: a part of one is no sign of life
-            self.selector.touch_at(self, now_us // 1000)
+            self._answered = stats
+            selector.touch_at(self, now_us // 1000)
         if out:
-            self._send(out)
-            if self._out is not None:
-                self._slow_send = (stats, self.channel.mono_us())
+            burst = selector.loop.burst
+            if burst is None:
+                self._send(out)
+            else:
+                self.postpone(out, burst)
         if failure is not None:
             self.close_after_send(failure)
 
@@ -217,11 +223,12 @@ class ServerConnection(Connection):
             self.close("our own fault")
             raise
 
+    def on_held_up(self) -> None:
+        self._held_up_us = self.channel.mono_us()
+
     def on_drained(self) -> None:
-        stats, since_us = self._slow_send
-        self._slow_send = (None, 0)
-        if stats is not None:
-            stats.record_send(self.channel.mono_us() - since_us)
+        if self._answered is not None:
+            self._answered.record_send(self.channel.mono_us() - self._held_up_us)
 
     def on_closed(self) -> None:
         """Nobody waits any more for what is parked: a long poll would hold its memory until its time is over."""

@@ -136,6 +136,7 @@ class Connection(SendingEnd):
         out, self._out = self._out, None
         if out is not None:
             out.release()
+        self._postponed = None
         self.transport.close()
         self.on_closed()
         callbacks, self._when_closed = self._when_closed, None

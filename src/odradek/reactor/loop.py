@@ -15,19 +15,24 @@ three hundred clients that flood us, or that have just come, delay one that asks
 not by a round of them all; and in a turn with many that wait (`is_crowded`), who slices its work should make its slices
 short.
 
+While several are served, the small answers of `BURST` of them go out together (`burst`).
+
 The clock is read once before a poll, once after it, and once after every call: each reading ends one thing and begins
 the next.
 """
 
 from collections import deque
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from odradek.reactor.pending import Completions, Pending, T
 from odradek.reactor.ports import READABLE, Job, Pollable, Ports
 from odradek.reactor.source import HEAVY_US, Handler, Line, Source, Suspects, gone
 from odradek.reactor.task import Task
 from odradek.reactor.timers import Timer, Timers
+
+if TYPE_CHECKING:
+    from odradek.reactor.sending_end import SendingEnd
 
 INPUT_US_MAX = 2000
 LATE_US_MAX = 500
@@ -38,6 +43,7 @@ FULL_POLL_SHARE = 16  # or less often: to take in what it told may take one part
 FULL_POLL_MS_MAX = 200  # timers wait for it
 SLOW_TURN_US = 50_000
 NOTABLE_US = 1000  # a call that is shorter is not what made a turn slow
+BURST = 8
 COMPLETIONS_PER_LOOK = 64  # callbacks before it counts how long they took
 
 OnError = Callable[[BaseException, Any], None]  # takes what failed: a handler, a callback or a task
@@ -63,6 +69,7 @@ class Loop:
         "_sources",
         "_suspects",
         "_timers",
+        "burst",
         "completions",
         "idle_ms",
         "is_crowded",
@@ -92,6 +99,7 @@ class Loop:
         self._full_poll_pause_ms = FULL_POLL_MS
         self._slowest: Any = None
         self._slowest_us = NOTABLE_US
+        self.burst: list[SendingEnd] | None = None  # whose answers are postponed; None if nobody's are to be
         self.is_crowded = False  # many were waiting when this turn began to serve
         self.turns = 0
         self.slow_turns = 0
@@ -282,6 +290,7 @@ class Loop:
         suspects = self._suspects
         if suspects:
             suspects.look(self._polled_ms)
+        burst = self.burst = [] if len(line) > 1 else None
         while line:
             source = line.popleft()
             handler = source.handler
@@ -298,10 +307,22 @@ class Loop:
                 suspects.acquit(source)
             if self._completions:
                 now_us = self._drain(now_us)
+            if burst and (len(burst) >= BURST or not line or now_us >= until_us):
+                self._send_burst(burst)
+                now_us = mono_us()
             before_us = now_us
             if now_us >= until_us:
                 break
+        self.burst = None
         return before_us
+
+    def _send_burst(self, burst: "list[SendingEnd]") -> None:
+        for connection in burst:
+            try:
+                connection.send_postponed()
+            except Exception as error:  # noqa: BLE001 - as for a handler
+                self._on_error(error, connection)
+        burst.clear()
 
     def _serve_others(self, now_us: int) -> int:
         if self._late:

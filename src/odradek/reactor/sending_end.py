@@ -1,12 +1,13 @@
 """The sending half of a connection, and the bits that say what stands in the way of the receiving half.
 
 Answers go out right where they were made, small ones in one buffer; what the peer does not take is queued, and until it
-is gone no further frame is handled.
+is gone no further frame is handled. Where many connections are served one after the other, the small answers of a few
+go out together (`postpone`): the peer that the first one wakes is awake for the next.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from odradek.reactor.ports import READABLE, WRITABLE
+from odradek.reactor.ports import READABLE, WRITABLE, Buffer
 from odradek.reactor.send_queue import GATHER_PARTS_MAX, FileEndedEarly, Part, SendQueue, behind, release_parts
 from odradek.reactor.transport import Transport
 
@@ -24,6 +25,7 @@ class SendingEnd:
     __slots__ = (
         "_is_wide",
         "_out",
+        "_postponed",
         "blocked",
         "bytes_out",
         "close_reason",
@@ -43,6 +45,7 @@ class SendingEnd:
         self.interest = READABLE
         self._is_wide = False
         self._out: SendQueue | None = None
+        self._postponed: Buffer | None = None  # goes out with the burst
 
     # The other half
 
@@ -55,6 +58,9 @@ class SendingEnd:
     def touch(self) -> None:
         """Something has moved: it is not idle."""
         raise NotImplementedError
+
+    def on_held_up(self) -> None:
+        """The peer does not take what it was sent."""
 
     def on_drained(self) -> None:
         """What had to wait for the peer has gone out."""
@@ -76,6 +82,7 @@ class SendingEnd:
 
     def close_after_send(self, reason: str = "") -> None:
         """Handles nothing any more, and closes when what is queued has gone out."""
+        self.send_postponed()
         if self.is_closed:
             return
         self.block(CLOSING)
@@ -89,7 +96,35 @@ class SendingEnd:
 
     # How it goes
 
+    def postpone(self, parts: "list[Part]", burst: "list[SendingEnd]") -> None:
+        """Leaves a small answer to the end of the burst; a large one goes out now, at the cost of who asked for it."""
+        buffers: list[Any] = parts
+        if self._out is None and self._postponed is None and _is_small(buffers):
+            self._postponed = buffers[0] if len(buffers) == 1 else b"".join(buffers)
+            burst.append(self)
+        else:
+            self._send(parts)
+
+    def send_postponed(self) -> None:
+        """`send` for one small buffer, with nothing queued before it."""
+        data, self._postponed = self._postponed, None
+        if data is None:
+            return
+        try:
+            sent = self.transport.send_one(data)
+            self.bytes_out += sent
+        except BlockingIOError:
+            sent = 0
+        except OSError as error:
+            self.close(str(error))
+            return
+        if sent < len(data) or self.transport.is_buffered:
+            self.send(behind([data], sent))
+
     def _send(self, parts: "list[Part]") -> None:
+        if self._postponed is not None:
+            parts = [self._postponed, *parts]
+            self._postponed = None
         if self._out is None:
             left = self._send_at_once(parts)
             if left is None:
@@ -138,6 +173,7 @@ class SendingEnd:
         elif not self.blocked & SENDING:
             self.block(SENDING)
             self._watch(WRITABLE)
+            self.on_held_up()
 
     def _drained(self) -> None:
         self._out = None
@@ -156,3 +192,10 @@ class SendingEnd:
         if interest != self.interest and not self.is_closed:
             self.interest = interest
             self.selector.loop.set_interest(self.transport, interest)
+
+
+def _is_small(parts: "list[Any]") -> bool:
+    try:
+        return sum(map(len, parts)) <= JOIN_BYTES_MAX
+    except TypeError:  # a file range has no length
+        return False
