@@ -78,7 +78,7 @@ def append_checked(log: "Log", checked: CheckedRecords, leader_epoch: int, now_m
         segment = _segment_for(log, size, now_ms, last_offset, checked.max_timestamp)
     if ARMED:
         failpoint("log.append.before_write")
-    segment.append(data, last_offset, checked.max_timestamp, log.index_interval_bytes)
+    segment.append(data, base_offset, last_offset, checked.max_timestamp, log.index_interval_bytes)
     if ARMED:
         failpoint("log.append.after_write")
     log.log_end_offset = next_offset = last_offset + 1

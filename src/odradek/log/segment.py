@@ -41,6 +41,7 @@ class Segment:
         "indexes",
         "jitter_ms",
         "max_timestamp",
+        "newest",
         "offset_of_max_timestamp",
         "size",
         "unchecked",
@@ -53,6 +54,7 @@ class Segment:
         self.files = SegmentFiles(storage, directory, base_offset)
         self.indexes = SegmentIndexes(self.files)
         self.file: File | None = None  # while it is active
+        self.newest: tuple[int, Found] | None = None  # the last append, and the offset that it begins with
         self.jitter_ms = 0
         self.bytes_since_last_index_entry = 0
         self.max_timestamp = NO_TIMESTAMP
@@ -138,7 +140,9 @@ class Segment:
 
     # Appends.
 
-    def append(self, data: Buffer, last_offset: int, max_timestamp: int, index_interval_bytes: int) -> None:
+    def append(
+        self, data: Buffer, base_offset: int, last_offset: int, max_timestamp: int, index_interval_bytes: int
+    ) -> None:
         """One batch at the end, all of it or nothing: `write` and `note`, spelled out for the hot path."""
         file = self.file
         assert file is not None
@@ -159,6 +163,7 @@ class Segment:
             self._index(last_offset, position)
         self.bytes_since_last_index_entry += size
         self.size = position + size
+        self.newest = base_offset, (position, size, last_offset)
 
     def write(self, data: Buffer) -> None:
         """Several batches at once; `note` must follow for each of them."""
@@ -204,8 +209,12 @@ class Segment:
     def locate(self, offset: int, *, may_block: bool = False) -> Found | None:
         """(position, size, last offset) of the first batch that ends at or past `offset`; None if none does.
 
-        As far as the headers can be believed: `soundness.locate` proves them.
+        As far as the headers can be believed: `soundness.locate` proves them. Who waits for the newest batch finds it
+        without a look at the file.
         """
+        newest = self.newest
+        if newest is not None and newest[0] <= offset <= newest[1][2]:
+            return newest[1]
         index = self.indexes.offsets
         if index is None:
             index = self.offset_index(may_block=may_block)
@@ -287,6 +296,7 @@ class Segment:
             raise LogDirFailure(f"truncating failed: {error}", self.path(names.LOG), position) from error
         failpoint("log.truncate.after_cut")
         self.size = position
+        self.newest = None
         self.unchecked = unchecked.clipped(self.unchecked, position)
         self.indexes.truncate_to(offset)
         self.bytes_since_last_index_entry = 0

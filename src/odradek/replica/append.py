@@ -151,7 +151,7 @@ def _append_checked(
     if log.log_end_offset - log.recovery_point >= log.config.flush_messages and last_offset >= log.recovery_point:
         return replicas.loop.spawn(flushed(replicas, partition, log, info, request))  # one that came again waits, too
     if not info.is_duplicate:
-        partition.advance_high_watermark()
+        partition.appended()
     if request.acks != ACKS_ALL or log.high_watermark > last_offset:
         return info
     return replicated(replicas, partition, info, request)

@@ -11,7 +11,7 @@ does not wait for it: the entry stays fresh, and the next fetch finds it there.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from odradek.log.failure import LogDirFailure, NotInCache
+from odradek.log.failure import LogDirFailure, NotInCache, storage_error
 from odradek.log.log import Log
 from odradek.log.read import HIGH_WATERMARK, LOG_END, TXN_COMMITTED, FetchedRecords
 from odradek.protocol import errors
@@ -228,19 +228,30 @@ def told_of(log: Log, index: int) -> PartitionData:
 
 
 def content_of(records: FileRange) -> Buffer | FileRange:
-    size = records.size
-    file = records.disk_file
-    if size >= SENDFILE_BYTES_MIN:
-        position = records.position
-        # Both ends in the page cache: what lies between was read ahead with them, or written lately.
-        if file.pread_nowait(1, position) is None or file.pread_nowait(1, position + size - 1) is None:
-            raise _cold(records)
-        return records
-    content = file.pread_nowait(size, records.position)
+    try:
+        content = _content(records)
+    except OSError as error:
+        path = records.disk_file.path
+        records.release()
+        raise storage_error(error, "reading a segment", path) from error
     if content is None:
         raise _cold(records)
-    records.release()
+    if content is not records:
+        records.release()
     return content
+
+
+def _content(records: FileRange) -> Buffer | FileRange | None:
+    """The bytes of a small range, a large one as it is; None for what is not in the page cache."""
+    size = records.size
+    file = records.disk_file
+    if size < SENDFILE_BYTES_MIN:
+        return file.pread_nowait(size, records.position)
+    position = records.position
+    # Both ends in the page cache: what lies between was read ahead with them, or written lately.
+    if file.pread_nowait(1, position) is None or file.pread_nowait(1, position + size - 1) is None:
+        return None
+    return records
 
 
 def _cold(records: FileRange) -> NotInCache:

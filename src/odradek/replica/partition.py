@@ -199,6 +199,16 @@ class Partition:
 
     # The high watermark, and who waits for it.
 
+    def appended(self) -> None:
+        """`advance_high_watermark`, spelled out for who is the only replica and has no flush to wait for."""
+        log, sync = self.log, self.sync
+        if log is None or sync is None or not sync.is_alone:
+            self.advance_high_watermark()
+            return
+        log.advance_high_watermark_to_end()
+        if self.watchers or self.waiters:
+            self.wake()
+
     def advance_high_watermark(self) -> bool:
         """After an append, a follower's fetch or a change of the ISR. Wakes whom it concerns."""
         log, sync = self.log, self.sync

@@ -2,7 +2,7 @@
 
 import pytest
 
-from log_kit import Partition
+from log_kit import NOW, Partition
 from odradek.log.batch_search import batch_holding, find_batch
 from odradek.log.segment import Segment
 from odradek.log.sparse_index import CorruptIndex
@@ -104,3 +104,28 @@ def test_an_index_that_leads_astray_behind_the_offset_does_no_harm() -> None:
     index.positions[1] += 7
     size = segment.size // 4
     assert segment.locate(6) == (2 * size, size, 8)
+
+
+def test_the_newest_batch_is_found_without_a_look_at_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    partition = Partition()
+    for _ in range(3):
+        partition.append(b"a", b"b")
+    segment = partition.log.active
+    size = segment.size // 3
+    reads = CountingReads(segment, monkeypatch)
+    assert segment.locate(4) == segment.locate(5) == (2 * size, size, 5)
+    assert not reads.bytes
+    assert segment.locate(3) == (size, size, 3)
+    assert reads.bytes
+
+
+def test_a_newest_batch_that_was_cut_off_is_not_found() -> None:
+    partition = Partition()
+    partition.append(b"a", b"b")
+    partition.append(b"c", b"d")
+    segment = partition.log.active
+    partition.log.truncate_to(2, NOW)
+    assert segment.locate(2) is None
+    cut_bytes = segment.size
+    partition.append(b"e", b"f", b"g")
+    assert segment.locate(4) == segment.locate(2) == (cut_bytes, segment.size - cut_bytes, 4)

@@ -303,9 +303,10 @@ def test_an_abort_counts_although_there_is_no_space_for_its_index_entry(partitio
 
 def test_an_error_of_the_disk_fails_the_dir(partition):
     partition.append(b"a")
+    partition.append(b"b")
     partition.disk.fail("write", EIO)
     with pytest.raises(LogDirFailure, match=r"00000000000000000000\.log"):
-        partition.append(b"b")
+        partition.append(b"c")
     partition.disk.heal()
     partition.disk.fail("read", EIO, times=None)
     with pytest.raises(LogDirFailure):

@@ -231,3 +231,11 @@ def test_every_metric_of_a_partition_is_collected(plane):
         "LastStableOffsetLag": 0,
         "RetentionSizeInPercent": plane.log().size // 10,
     }
+
+
+def test_a_disk_that_fails_under_a_fetch_takes_its_dir_offline(plane):
+    plane.create_topic("t")
+    plane.produce("a")
+    plane.disk.fail("read", EIO, times=None)
+    assert plane.fetch_one(offset=0).error_code == errors.KafkaStorageError.code
+    assert plane.partition().is_offline
