@@ -81,10 +81,11 @@ class SegmentIndexes:
         self._note_full()
 
     def append(self, last_offset: int, position: int, max_timestamp: int, offset_of_max_timestamp: int) -> None:
-        assert self.offsets is not None
-        self.offsets.append(last_offset, position)
+        offsets = self.offsets
+        assert offsets is not None
+        offsets.append(last_offset, position)
         self.append_time(max_timestamp, offset_of_max_timestamp)
-        self.is_write_due = len(self.offsets) - self._written_offsets >= PENDING_ENTRIES_MAX
+        self.is_write_due = len(offsets.offsets) - self._written_offsets >= PENDING_ENTRIES_MAX
         self._note_full()
 
     def append_time(self, max_timestamp: int, offset_of_max_timestamp: int) -> None:
@@ -92,9 +93,12 @@ class SegmentIndexes:
             self.times.maybe_append(max_timestamp, offset_of_max_timestamp)
 
     def _note_full(self) -> None:
-        assert self.offsets is not None and self.times is not None
-        times_max = self.bytes_max // TIME_ENTRY_SIZE - 1  # the last slot is for the entry that sealing adds
-        self.is_full = len(self.offsets) >= self.bytes_max // OFFSET_ENTRY_SIZE or len(self.times) >= times_max
+        """The last slot for times is for the entry that sealing adds."""
+        offsets, times, bytes_max = self.offsets, self.times, self.bytes_max
+        assert offsets is not None and times is not None
+        self.is_full = (len(offsets.offsets) + 1) * OFFSET_ENTRY_SIZE > bytes_max or (
+            len(times.timestamps) + 2
+        ) * TIME_ENTRY_SIZE > bytes_max
 
     def write_pending(self) -> None:
         """Into the page cache. Entries that did not get there stay pending, and are written again at their place."""

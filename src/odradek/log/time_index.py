@@ -45,12 +45,12 @@ class TimeIndex:
 
     def maybe_append(self, timestamp: int, offset: int) -> None:
         """Adds an entry if the timestamp is larger than that of the last one."""
-        last_timestamp, last_offset = self.last_entry
-        if self.timestamps and offset < last_offset:
-            raise InvalidOffset(f"offset {offset} follows offset {last_offset} in the time index")
-        if timestamp > last_timestamp:
-            self.timestamps.append(timestamp)
-            self.offsets.append(offset - self.base_offset)
+        timestamps, relative = self.timestamps, offset - self.base_offset
+        if timestamps and relative < self.offsets[-1]:
+            raise InvalidOffset(f"offset {offset} follows offset {self.last_entry[1]} in the time index")
+        if timestamp > (timestamps[-1] if timestamps else NO_TIMESTAMP):
+            timestamps.append(timestamp)
+            self.offsets.append(relative)
 
     def lookup(self, timestamp: int) -> tuple[int, int]:
         """The last entry at or below `timestamp`; (-1, base offset) if there is none."""
