@@ -59,6 +59,11 @@ class BrokerProcess:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) * 1024
 
+    def cpu_seconds(self):
+        """Of all its threads, up to now."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def _line(self, seconds):
         """One line of its standard output, or what there is of it when it ends."""
         fd = self.process.stdout.fileno()

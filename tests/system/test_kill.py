@@ -151,6 +151,7 @@ class KillTest:
         self.address = self.broker.address
         self.listen = f"{self.address[0]}:{self.address[1]}"
         self.ready_seconds = []
+        self.cpu_seconds = []
 
     def make_topic(self):
         client = Client(self.address)
@@ -163,6 +164,7 @@ class KillTest:
         self.life += 1
         self.broker = BrokerProcess("--data", self.data, listen=self.listen).wait_until_ready()
         self.ready_seconds.append(self.broker.ready_seconds)
+        self.cpu_seconds.append(self.broker.cpu_seconds())
 
     def read_everything(self):
         client = Client(self.address)
@@ -221,10 +223,11 @@ def test_nothing_acknowledged_is_lost_when_the_process_is_killed(test):
     test.history.check()
     acknowledged = sum(len(send.values) for send in test.history.sends if send.oks)
     assert acknowledged > 100 * KILLS
-    times = sorted(test.ready_seconds)
+    times, cpu = sorted(test.ready_seconds), sorted(test.cpu_seconds)
     print(  # noqa: T201 - the figure is part of the result
         f"{KILLS} kills, {acknowledged} records acknowledged, 0 lost; ready again after "
-        f"{times[len(times) // 2]:.2f} s (median), {times[-1]:.2f} s (slowest)"
+        f"{times[len(times) // 2]:.2f} s (median), {times[-1]:.2f} s (slowest); CPU of a start "
+        f"{cpu[len(cpu) // 2]:.2f} s (median), {cpu[-1]:.2f} s (most)"
     )
     status, error = test.broker.stop()
     assert (status, error) == (0, "")

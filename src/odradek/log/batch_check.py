@@ -29,6 +29,7 @@ from odradek.records.legacy import LegacyBatch
 
 _PEEK = Struct(">qiib")  # base offset, length, leader epoch, magic
 PEEK_BYTES = _PEEK.size  # of the batch behind the last one: its offset proves that of the last
+_OFFSET_END = 1 << 63
 _LENGTH_MIN = layout.LENGTH_MIN[2]
 
 
@@ -67,12 +68,12 @@ class EpochWitness:
     def see(self, epoch: int, base_offset: int, position: int) -> None:
         slot = bisect_right(self._starts, base_offset) - 1
         if slot < 0 or epoch == NO_LEADER_EPOCH:
+            self._trust(epoch, 0, self._starts[0] if self._starts and slot < 0 else _OFFSET_END)
             return  # older than all that is known
         if epoch == self._epochs[slot]:
             self.confirm(slot)
             starts = self._starts
-            self.epoch, self.from_offset = epoch, starts[slot]
-            self.to_offset = starts[slot + 1] if slot + 1 < len(starts) else 1 << 63
+            self._trust(epoch, starts[slot], starts[slot + 1] if slot + 1 < len(starts) else _OFFSET_END)
             return
         self.to_offset = 0  # look at every one from now on
         reason = f"the batch at offset {base_offset} has leader epoch {epoch}, not {self._epochs[slot]}"
@@ -80,6 +81,9 @@ class EpochWitness:
             raise DamagedSegment(reason, position)
         if self._suspect_slot != slot:
             self._suspect, self._suspect_slot = DamagedSegment(reason, position), slot
+
+    def _trust(self, epoch: int, from_offset: int, to_offset: int) -> None:
+        self.epoch, self.from_offset, self.to_offset = epoch, from_offset, to_offset
 
     def _begins_at(self, base_offset: int, slot: int) -> bool:
         """Whether it is the very batch that began the epoch. The first entry says so of an offset that was deleted."""

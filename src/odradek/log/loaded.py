@@ -49,6 +49,7 @@ class LoadedLog:
         "snapshots",
         "topic_partition",
         "unflushed",
+        "unsynced_snapshots",
     )
 
     def __init__(self, directory: str, topic_partition: str) -> None:
@@ -62,6 +63,7 @@ class LoadedLog:
         self.producers = ProducerState(topic_partition)
         self.snapshots: list[int] = []
         self.unflushed: list[int] = []  # base offsets of sealed segments that may not be on disk
+        self.unsynced_snapshots: list[int] = []  # the offsets of those that may not be on disk
         self.has_new_names = False
 
     def __repr__(self) -> str:

@@ -102,7 +102,7 @@ class Log:
         self.epochs: LeaderEpochs = loaded.epochs
         self.producers: ProducerState = loaded.producers
         self.snapshots: list[int] = loaded.snapshots  # the offsets of the files that are there, sorted
-        self.unsynced_snapshots: list[int] = []
+        self.unsynced_snapshots: list[int] = loaded.unsynced_snapshots
         self.unflushed: dict[int, File | None] = dict.fromkeys(loaded.unflushed)  # sealed, by base offset
         self.has_new_names = loaded.has_new_names
         self.has_stale_producers = False  # a truncation has cut off markers that they still count

@@ -82,6 +82,7 @@ def recover(
     producers.map_end_offset = next_offset
     _snapshot(disk, loaded, producers, next_offset)
     loaded.unflushed = [facts.base_offset for facts in loaded.segments[first:-1]]
+    loaded.unsynced_snapshots = [offset for offset in loaded.snapshots if offset >= unflushed[0].base_offset]
     loaded.has_new_names = True
 
 

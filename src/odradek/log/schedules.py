@@ -11,6 +11,8 @@
 
 A pass looks at all logs, a few milliseconds at a time; what takes the disk is a job. The next pass comes an interval
 after the end of the one before, so that a slow disk is never asked faster than it answers.
+
+One thing is done once: soon after a start that had to recover, what was recovered in several segments is made durable.
 """
 
 from collections.abc import Awaitable, Callable
@@ -27,6 +29,7 @@ from odradek.reactor.pending import Pending
 if TYPE_CHECKING:
     from odradek.log.manager import LogManager
 
+RECOVERED_FLUSH_DELAY_MS = 1000  # the start has the disk to itself until the broker is ready
 NEVER_MS = 1 << 53  # an interval of centuries: Kafka's default for flushes, "never"
 
 
@@ -45,6 +48,8 @@ class Schedules:
         self._repeat(config.high_watermark_checkpoint_ms, self.checkpoint_high_watermarks)
         self._repeat(config.retention_check_interval_ms, self.delete_old_segments)
         self._repeat(config.producer_id_expiration_check_ms, self.remove_expired_producers)
+        if not all(log_dir.had_clean_shutdown for log_dir in self._manager.dirs.online):
+            self._tasks.append(self._manager.loop.spawn(self._flush_recovered()))
 
     def stop(self) -> None:
         tasks, self._tasks = self._tasks, []
@@ -73,6 +78,20 @@ class Schedules:
                 await self._flush(log)
                 slices.restart()
             await slices.breathe()
+
+    async def _flush_recovered(self) -> None:
+        """So that the next recovery reads one segment of a log, not again all that this one has read.
+
+        It reads the segment with the recovery point in any case: a log whose last segment is that one gains nothing.
+        """
+        manager = self._manager
+        await manager.loop.sleep(RECOVERED_FLUSH_DELAY_MS)
+        gaining = [log for log in manager.all_logs() if log.recovery_point < log.active.base_offset]
+        for log in gaining:
+            if not log.is_closed:
+                await self._flush(log)
+        if gaining:
+            await self.checkpoint_recovery_points()
 
     async def _flush(self, log: Log) -> None:
         try:

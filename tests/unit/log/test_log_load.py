@@ -47,6 +47,20 @@ def test_a_clean_load_reads_only_the_tail_and_opens_nothing(partition):
     assert numbers(partition) == list(range(20))
 
 
+def test_a_flush_makes_the_snapshots_of_a_recovery_durable(partition):
+    """The next recovery begins behind them, and would not write them again."""
+    partition.recovery_point = 0
+    partition.crash(KEEP_ALL)
+    partition.load(clean=False)
+    offsets = list(partition.log.snapshots)
+    assert len(offsets) == 10
+    partition.flush()
+    partition.crash(LOSE_ALL)
+    for offset in offsets:
+        (entry,) = producer_snapshot.read(partition.disk, partition.directory, offset)
+        assert entry.last_sequence == offset - 1
+
+
 @pytest.mark.parametrize("kind", [names.OFFSET_INDEX, names.TIME_INDEX])
 @pytest.mark.parametrize("clean", [True, False])
 def test_a_missing_index_is_rebuilt(partition, kind, clean):

@@ -1,10 +1,13 @@
 """What happens by itself as time goes on."""
 
-from errno import ENOSPC
+from errno import EIO, ENOSPC
 
 import pytest
 
 from manager_kit import SimBroker, copy, values
+from odradek.log import names
+from odradek.log.schedules import RECOVERED_FLUSH_DELAY_MS
+from odradek.sim.crash import KEEP_ALL, LOSE_ALL
 
 MINUTE = 60_000
 
@@ -60,6 +63,62 @@ def test_a_roll_is_followed_by_a_flush():
     assert log.unflushed
     broker.sleep(100)
     assert log.recovery_point == 1 and not log.unflushed
+
+
+def crashed_in_segments(*segments):
+    """A broker that was killed before any of these segments of its log was flushed, and started again."""
+    broker = broker_with()
+    log = broker.create()
+    for number, segment in enumerate(segments):
+        if number:
+            broker.on_reactor(lambda: log.roll(broker.manager.now_ms))
+        broker.append(log, *segment)
+    broker.crash(KEEP_ALL)
+    broker.start()
+    return broker
+
+
+def segments_to_recover(broker):
+    """Of a start, as it counts them before it recovers."""
+    told = []
+    broker.start(on_progress=lambda progress: told.append(progress.remaining_segments))
+    return max(told)
+
+
+def test_what_was_recovered_in_several_segments_is_durable_soon_after_the_start():
+    broker = crashed_in_segments("ab", "cd", "e")
+    log = broker.manager.get("topic", 0)
+    assert (log.recovery_point, log.log_end_offset) == (0, 5)
+    broker.sleep(RECOVERED_FLUSH_DELAY_MS - 100)
+    assert log.recovery_point == 0  # the broker may not be ready yet
+    broker.sleep(200)
+    assert log.recovery_point == 5 and not log.unflushed
+    assert checkpoint(broker, names.RECOVERY_POINTS) == "0\n1\ntopic 0 5\n"
+    broker.crash(LOSE_ALL)
+    assert segments_to_recover(broker) == 1
+    assert values(broker.manager.get("topic", 0)) == list("abcde")
+
+
+def test_a_kill_before_that_leaves_everything_to_be_recovered_again():
+    broker = crashed_in_segments("ab", "cd", "e")
+    broker.crash(KEEP_ALL)
+    assert segments_to_recover(broker) == 3
+    assert values(broker.manager.get("topic", 0)) == list("abcde")
+
+
+def test_a_log_of_one_segment_is_not_flushed_after_its_recovery():
+    """The next recovery reads that segment whatever the recovery point is."""
+    broker = crashed_in_segments("abc")
+    broker.sleep(10 * RECOVERED_FLUSH_DELAY_MS)
+    log = broker.manager.get("topic", 0)
+    assert (log.recovery_point, log.log_end_offset) == (0, 3)
+
+
+def test_a_dir_that_fails_in_the_flush_after_a_recovery_goes_offline():
+    broker = crashed_in_segments("ab", "cd")
+    broker.disk.fail("fsync", EIO, path="data/a/topic-0")
+    broker.sleep(2 * RECOVERED_FLUSH_DELAY_MS)
+    assert broker.failed == [("data/a", False)]
 
 
 def test_checkpoints_are_written_by_their_own_intervals():
