@@ -56,7 +56,8 @@ class FakeLog:
     def end_offset_for_epoch(self, epoch):
         known = [at for at, found in enumerate(self.epochs) if found <= epoch]
         if not known:
-            return OffsetAndEpoch(self.log_start_offset, min(epoch, 0))
+            earliest = self.earliest_snapshot_id
+            return earliest if earliest == OffsetAndEpoch(self.log_start_offset, epoch) else self.end
         return OffsetAndEpoch(self.log_start_offset + known[-1] + 1, self.epochs[known[-1]])
 
     def append(self, epoch, count=1, *, is_flushed=True):

@@ -85,7 +85,8 @@ class Violation(AssertionError):  # noqa: N818 - what is found
 class Machine:
     """The state that the log is about: the values in order."""
 
-    def __init__(self):
+    def __init__(self, client):
+        self.client = client
         self.values = []
         self.offset = 0
         self.epoch = 0
@@ -93,6 +94,8 @@ class Machine:
     def handle_commit(self, batch):
         if batch.base_offset != self.offset:
             raise Violation(f"a listener at {self.offset} is handed a batch at {batch.base_offset}")
+        if batch.last_offset >= self.client.high_watermark:
+            raise Violation(f"a listener is handed offset {batch.last_offset}, which is not committed")
         self.values += [record.name for record in batch.records]
         self.offset, self.epoch = batch.last_offset + 1, batch.epoch
 
@@ -144,7 +147,7 @@ class Member:
             on_fatal=cluster.fatal,
         )
         self.log = self.client.log
-        self.machine = Machine()
+        self.machine = Machine(self.client)
         self.checked_offset = 0
         self.seen = None
         self.client.register(self.machine)

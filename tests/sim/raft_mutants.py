@@ -1,8 +1,10 @@
 """Mistakes that a quorum must not make, each put into the code on purpose. `apply(name, monkeypatch)` makes one."""
 
-from odradek.raft import core, effects, election_state, following, leadership, snapshots, voting
+from odradek.raft import cleaning, core, effects, election_state, following, leadership, snapshots, voting
+from odradek.raft.client import RaftClient
 from odradek.raft.core import RaftCore
 from odradek.raft.metadata_log import MetadataLog
+from odradek.raft.outbound import Outbound
 from odradek.raft.roles import Candidate, Follower, Leader
 from odradek.reactor.atomic_write import append_all
 from odradek.sim.disk import SimFile
@@ -37,6 +39,10 @@ def answer_before_persisting(patch):
         return found
 
     patch.setattr(RaftCore, "_taken", _taken)
+
+
+def go_on_while_persisting(patch):
+    patch.setattr(RaftClient, "hold_up", lambda self, work: self.loop.spawn(self._held_up(work)))
 
 
 def forget_later_epoch(patch):
@@ -117,6 +123,16 @@ def no_truncation_on_divergence(patch):
     patch.setattr(following, "_truncate", lambda core, role, diverging: None)
 
 
+def truncate_to_own_end_of_epoch(patch):
+    """Where the epoch ends here, though it ends earlier in the leader's log."""
+
+    def _truncate(core, role, diverging):
+        role.is_changing_log = True
+        core.add(effects.TruncateTo(core.log.end_offset_for_epoch(diverging.epoch).offset))
+
+    patch.setattr(following, "_truncate", _truncate)
+
+
 def append_without_comparing_epochs(patch):
     """The leader looks at the offset alone, and the log of the follower parts from its own unnoticed."""
 
@@ -164,6 +180,11 @@ def high_watermark_goes_back(patch):
     )
 
 
+def deliver_what_is_not_committed(patch):
+    read = MetadataLog.read
+    patch.setattr(MetadataLog, "read", lambda self, *args, is_committed: read(self, *args, is_committed=False))
+
+
 def install_snapshot_unsynced(patch):
     def install_job(disk, directory, part, snapshot_id):
         path = f"{directory}/{part}"
@@ -192,6 +213,28 @@ def install_snapshot_after_truncating(patch):
 def write_snapshot_unsynced(patch):
     fsync = SimFile.fsync
     patch.setattr(SimFile, "fsync", lambda self: None if self.path.endswith(".part") else fsync(self))
+
+
+def clean_past_the_latest_snapshot(patch):
+    """What is too large goes, and nothing is left to begin with."""
+
+    async def clean(log, now_ms, limit_offset):
+        doomed = []
+        while log.snapshots and log.snapshots[0].id.offset <= limit_offset and cleaning._is_due(log, now_ms):
+            doomed.append(log.snapshots.pop(0).id)
+            log.log.increment_log_start_offset(doomed[-1].offset)
+        if doomed:
+            await cleaning._remove(log, doomed, now_ms)
+        return len(doomed)
+
+    patch.setattr(cleaning, "clean", clean)
+
+
+def install_whatever_the_role(patch):
+    """A snapshot that took its time to arrive takes the log's place, though its leader leads no more."""
+    install = RaftClient.install
+    patch.setattr(RaftClient, "install", lambda self, *args: self.loop.after(400, lambda: install(self, *args)))
+    patch.setattr(Outbound, "is_wanted", lambda self, effect: True)
 
 
 def lead_on_in_an_older_epoch(patch):
@@ -230,6 +273,7 @@ def lead_again_after_restart(patch):
 MUTANTS = [
     skip_fsync_of_vote,
     answer_before_persisting,
+    go_on_while_persisting,
     forget_later_epoch,
     vote_twice_in_an_epoch,
     vote_for_a_shorter_log,
@@ -238,12 +282,16 @@ MUTANTS = [
     count_one_too_few,
     fetch_from_unsynced_end,
     no_truncation_on_divergence,
+    truncate_to_own_end_of_epoch,
     append_without_comparing_epochs,
     accept_older_begin_quorum_epoch,
     high_watermark_goes_back,
+    deliver_what_is_not_committed,
     install_snapshot_unsynced,
     install_snapshot_after_truncating,
     write_snapshot_unsynced,
+    clean_past_the_latest_snapshot,
+    install_whatever_the_role,
     lead_on_in_an_older_epoch,
     lead_again_after_restart,
 ]

@@ -4,19 +4,21 @@ The mistakes of `raft_mutants.py`, and what finds each of them (a handful of see
 
 | mutant | found by |
 |---|---|
-| skip_fsync_of_vote, answer_before_persisting | C2: the vote is not on the disk when it is told |
+| skip_fsync_of_vote, answer_before_persisting, go_on_while_persisting | C2: a vote is told that is not on the disk |
 | forget_later_epoch | C2: after a restart the node is in an older epoch than it has told |
 | vote_twice_in_an_epoch | C2: two votes of one voter in one epoch |
 | vote_for_a_shorter_log | C7: the new leader lacks what was committed |
 | commit_older_epoch_by_counting | C4: the high watermark stands on a record of an older epoch |
 | count_own_unsynced_end, count_one_too_few, fetch_from_unsynced_end | C4: no majority has it on disk |
-| no_truncation_on_divergence | liveness: the follower never agrees with its leader |
+| no_truncation_on_divergence, truncate_to_own_end_of_epoch | liveness: the follower never agrees with its leader |
 | append_without_comparing_epochs | C3: two batches at one committed offset |
 | accept_older_begin_quorum_epoch | C2 or C7: the epoch goes back |
 | high_watermark_goes_back | the check of the high watermark itself |
+| deliver_what_is_not_committed | the listener, which compares with the high watermark |
 | install_snapshot_unsynced | C5: what the log gave way to does not survive a power cut |
 | write_snapshot_unsynced | a snapshot with a name is damaged after a crash |
-| install_snapshot_after_truncating | C5: the log begins where no snapshot is |
+| install_snapshot_after_truncating, clean_past_the_latest_snapshot | C5: the log begins where no snapshot is |
+| install_whatever_the_role | C6: one that follows nobody installs a snapshot; or its log ends below what is committed |
 | lead_on_in_an_older_epoch | C1 or C4: a leader that was overruled goes on |
 | lead_again_after_restart | C3: two records of one leader at one offset |
 """
@@ -51,7 +53,7 @@ def test_the_faults_do_happen():
     assert sum(cluster.elections for cluster in clusters) > 20
     assert sum(len(cluster.acknowledged) for cluster in clusters) > 200
     assert sum(cluster.snapshots for cluster in clusters) > 5
-    assert sum(cluster.installs for cluster in clusters) > 0
+    assert any(run(seed).installs for seed in range(1008, 1048)), "one seed in five has one"
     lines = [line for cluster in clusters for line in cluster.world.trace.lines]
     for what in ("crash", "pause", "disk went down", ".checkpoint.part", ".checkpoint.deleted"):
         assert any(what in line for line in lines), what

@@ -16,9 +16,8 @@ from odradek.protocol.messages.control_records import (
     VotersRecord,
 )
 from odradek.raft.voters import VoterSet
-from odradek.records import control
+from odradek.records import control, layout
 from odradek.records.batch import RecordBatch, batches
-from odradek.records.layout import LEADER_EPOCH_OFFSET
 from odradek.records.record import Record
 from odradek.records.varint import Buffer
 from odradek.records.writer import BatchFields, record_batch
@@ -27,6 +26,7 @@ LEADER_CHANGE_VERSION = 0  # what 4.3 writes, too, with kraft.version 1
 
 MANY_RECORDS = 64  # from here on the kernel does it
 BATCH_BYTES_MAX = 2**31 - 1
+_NO_OP = bytes.fromhex("14 00 00 00 01 08 01140000 00")  # a record without key and headers, its value a frame
 
 Control = tuple[int, bytes]  # the type of a control record and its value
 
@@ -64,7 +64,9 @@ def _built_by_kernel(values: list[bytes], base_offset: int, epoch: int, now_ms: 
         base_offset=base_offset,
     )
     batch = bytearray(built.data)
-    batch[LEADER_EPOCH_OFFSET : LEADER_EPOCH_OFFSET + 4] = epoch.to_bytes(4, "big", signed=True)  # outside of the CRC
+    batch[layout.LEADER_EPOCH_OFFSET : layout.LEADER_EPOCH_OFFSET + 4] = epoch.to_bytes(
+        4, "big", signed=True
+    )  # outside of the CRC
     return bytes(batch)
 
 
@@ -119,6 +121,11 @@ def facts_of(controls: Iterable[Control]) -> ControlFacts:
     except PeerProtocolError as error:
         raise errors.InvalidRecord(f"A control record of the quorum is damaged: {error}") from error
     return ControlFacts(version, voters)
+
+
+def is_no_op(batch: RecordBatch) -> bool:
+    """Nothing but a NoOpRecord: two of them a second are nearly all that an idle cluster has to read when it starts."""
+    return batch.count == 1 and not batch.attributes and batch.buffer[layout.HEADER_SIZE :] == _NO_OP
 
 
 def values_of(batch: RecordBatch, from_offset: int = 0) -> list[Buffer]:

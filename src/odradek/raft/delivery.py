@@ -4,9 +4,11 @@ from typing import TYPE_CHECKING
 
 from odradek.log.dir_loading import Slices
 from odradek.protocol import errors
+from odradek.protocol.declare import Message
 from odradek.protocol.frames import METADATA
+from odradek.protocol.messages.metadata_cluster import NoOpRecord
 from odradek.raft import snapshots
-from odradek.raft.batches import record_batches, values_of
+from odradek.raft.batches import is_no_op, record_batches, values_of
 from odradek.raft.listener import CommittedBatch, RaftListener, SnapshotReader
 from odradek.raft.roles import Leader
 from odradek.reactor.pending import Pending
@@ -113,14 +115,20 @@ class Delivery:
 
     async def _committed(self, batch: RecordBatch, slices: Slices) -> CommittedBatch:
         base_offset = max(batch.base_offset, self.next_offset)
-        records = []
-        for number, value in enumerate(values_of(batch, base_offset), 1):
-            records.append(METADATA.decode(value)[0])
-            if number % RECORDS_PER_LOOK == 0:
-                await slices.breathe()
+        records: list[Message] = [NoOpRecord()]
+        if not is_no_op(batch):
+            records = await self._decoded(batch, base_offset, slices)
         return CommittedBatch(
             base_offset, batch.last_offset, batch.partition_leader_epoch, batch.max_timestamp, records
         )
+
+    async def _decoded(self, batch: RecordBatch, from_offset: int, slices: Slices) -> list[Message]:
+        records = []
+        for number, value in enumerate(values_of(batch, from_offset), 1):
+            records.append(METADATA.decode(value)[0])
+            if number % RECORDS_PER_LOOK == 0:
+                await slices.breathe()
+        return records
 
     async def _handled(self, pending: Pending[None] | None) -> None:
         if pending is not None:

@@ -3,9 +3,10 @@
 import pytest
 
 from odradek.protocol.declare import Uuid
+from odradek.protocol.messages.metadata_cluster import NoOpRecord
 from odradek.protocol.messages.metadata_topics import PartitionRecord
 from odradek.raft import batches
-from odradek.raft.batches import data_batch, messages_of, record_batches
+from odradek.raft.batches import control_batch, data_batch, is_no_op, messages_of, record_batches
 
 LONG = batches.MANY_RECORDS + 40
 
@@ -29,3 +30,20 @@ def test_what_is_read_begins_at_the_offset(count):
     assert [each.partition_id for each in messages_of(batch)] == list(range(count))
     assert [each.partition_id for each in messages_of(batch, 102)] == list(range(2, count))
     assert batch.partition_leader_epoch == 7
+
+
+@pytest.mark.parametrize(
+    "built, expected",
+    [
+        (data_batch([(NoOpRecord(), 0)], 5, 7, 1_700_000_000_000), True),
+        (data_batch([(NoOpRecord(), 0)] * 2, 5, 7, 1_700_000_000_000), False),
+        (data_batch(records(1), 5, 7, 1_700_000_000_000), False),
+        (control_batch([(2, b"\x00\x00")], 5, 7, 1_700_000_000_000), False),
+    ],
+    ids=["one", "two", "another", "control"],
+)
+def test_a_batch_with_nothing_but_a_no_op_is_told_by_its_bytes(built, expected):
+    (batch,) = record_batches(built)
+    assert is_no_op(batch) == expected
+    if expected:
+        assert messages_of(batch) == [NoOpRecord()]

@@ -20,7 +20,7 @@ from odradek.raft.election_state import ElectionState
 from odradek.raft.keys import OffsetAndEpoch, ReplicaKey
 from odradek.raft.voters import Voter, VoterEndpoint, VoterSet
 from odradek.sim.crash import KEEP_ALL, LOSE_ALL
-from raft_kit import DIRECTORY, Node, record, voter_set
+from raft_kit import DIRECTORY, Node, Recorder, record, voter_set
 
 TOPIC = "__cluster_metadata"
 
@@ -169,6 +169,52 @@ def test_old_snapshots_go_by_their_age():
     assert len(client.log.snapshots) == 2
     node.world.run_for(61_000)
     assert [facts.id for facts in client.log.snapshots] == [OffsetAndEpoch(3, 1)]
+
+
+def test_the_log_begins_at_the_oldest_snapshot_that_is_left():
+    node = Node(retention_bytes=-1, retention_ms=150_000)
+    client = node.start()
+    for number in range(3):
+        node.append(f"value {number}")
+        node.snapshot()
+        node.world.run_for(60_000)
+    node.run(client.clean())
+    assert [facts.id.offset for facts in client.log.snapshots] == [3, 4]
+    assert client.log.log_start_offset == 3, "C5: the log goes on where the oldest one ends"
+    node.crash(LOSE_ALL)
+    assert [facts.id.offset for facts in node.start().log.snapshots] == [3, 4], "what went does not come back"
+
+
+def test_the_log_is_not_cleaned_past_a_listener_that_is_behind():
+    """C6: the leader would have to load a snapshot, and forget what it has decided since."""
+    node = Node(internal_segment_bytes=300, retention_bytes=0)
+    client = node.start()
+    slow = Recorder()
+    held_up = node.node.loop.pending()
+    slow.handle_leader_change = lambda leader_id, epoch: held_up
+    node.call(lambda: client.register(slow))
+    names = [f"value {number}" for number in range(10)]
+    for name in names:
+        node.append(name)
+        node.snapshot()
+    assert node.run(client.clean()) == 0 and client.log.log_start_offset == 0
+    node.call(lambda: held_up.resolve(None))
+    node.world.run_for(10)
+    assert slow.values == names and not [what for what, *_ in slow.told if what == "snapshot"]
+    assert node.run(client.clean()) > 0 and client.log.log_start_offset > 0
+
+
+def test_what_a_snapshot_holds_is_known_to_be_committed():
+    node = Node()
+    node.start()
+    node.append("a", "b")
+    node.snapshot()
+    node.crash(LOSE_ALL)
+    node.voters, node.send = voter_set(3), lambda to, request: node.client.loop.pending()
+    client = node.start()
+    assert not client.is_leader and client.high_watermark == client.log.log.high_watermark == 3
+    node.world.run_for(10)
+    assert node.listener.values == ["a", "b"]
 
 
 def test_what_an_interrupted_snapshot_left_is_removed_and_ignored():
@@ -355,9 +401,13 @@ def test_requests_for_others_are_refused_as_a_whole():
     assert client.is_leader
 
 
-def fetch_request(offset, last_epoch=1, epoch=1, max_wait_ms=0, replica=7):
+def fetch_request(offset, last_epoch=1, epoch=1, max_wait_ms=0, replica=7, **more):
     partition = k01_fetch.FetchPartition(
-        current_leader_epoch=epoch, fetch_offset=offset, last_fetched_epoch=last_epoch, partition_max_bytes=1 << 20
+        current_leader_epoch=epoch,
+        fetch_offset=offset,
+        last_fetched_epoch=last_epoch,
+        partition_max_bytes=1 << 20,
+        **more,
     )
     topics = [k01_fetch.FetchTopic(topic=TOPIC, partitions=[partition])]
     return k01_fetch.FetchRequest(replica_id=replica, max_wait_ms=max_wait_ms, topics=topics)
@@ -382,6 +432,27 @@ def test_an_observer_reads_waits_for_more_and_is_described():
     described = client.describe_quorum(describe_request()).topics[0].partitions[0]
     assert [observer.replica_id for observer in described.observers] == [7]
     assert described.observers[0].log_end_offset == 3
+
+
+def test_one_that_knows_an_older_high_watermark_is_answered_at_once():
+    node = Node()
+    client = node.start()
+    node.append("a")
+    behind = node.call(lambda: client.handle_fetch(fetch_request(2, max_wait_ms=10_000, high_watermark=1)))
+    level = node.call(lambda: client.handle_fetch(fetch_request(2, max_wait_ms=10_000, high_watermark=2)))
+    node.world.run_for(5)
+    assert behind.is_done and not level.is_done
+    assert node.wait(behind).responses[0].partitions[0].high_watermark == 2
+
+
+def test_one_that_waits_is_told_when_its_leader_has_resigned():
+    node = Node()
+    client = node.start()
+    waiting = node.call(lambda: client.handle_fetch(fetch_request(1, max_wait_ms=10_000)))
+    node.call(lambda: client.resign(1))
+    told = node.wait(waiting).responses[0].partitions[0]
+    assert told.error_code == errors.NotLeaderOrFollower.code
+    assert not told.records and told.high_watermark == -1
 
 
 def describe_request(topic=TOPIC, index=0):

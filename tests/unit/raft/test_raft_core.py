@@ -81,6 +81,16 @@ def fetched(core, records=b"", high_watermark=0, diverging=None, snapshot=None, 
     return step(core, event, now)
 
 
+def until_it_resigns(core):
+    """When that is, and what is done then."""
+    for _ in range(20):
+        now = core.next_deadline_ms()
+        found = step(core, events.TimePassed(), now)
+        if not isinstance(core.role, Leader):
+            return now, found
+    pytest.fail("it goes on leading without a majority")
+
+
 class TestUnattached:
     def test_begins_in_epoch_0_and_stands_after_the_election_timeout(self):
         core = new_core()
@@ -118,6 +128,23 @@ class TestUnattached:
         assert vote(core, candidate=2, epoch=1, pre_vote=True)[0].is_granted
         assert vote(core, candidate=3, epoch=1, pre_vote=True)[0].is_granted
         assert core.role.voted is None
+        longer = new_core(epochs=[1, 1])
+        assert vote(longer, candidate=2, epoch=1, last=(1, 1), pre_vote=True)[0].is_granted is False
+
+    def test_a_vote_is_kept_through_a_pre_vote_that_was_lost(self):
+        core = new_core()
+        vote(core, candidate=2, epoch=3)
+        timeout(core)
+        rejected(core, 2, pre_vote=True)
+        rejected(core, 3, pre_vote=True)
+        assert isinstance(core.role, Unattached)
+        assert vote(core, candidate=3, epoch=3)[0].is_granted is False
+
+    def test_whoever_it_voted_for_is_remembered_under_its_leader(self):
+        core = new_core()
+        vote(core, candidate=2, epoch=3)
+        found = step(core, events.BeginQuorumEpochRequested("asker", 2, 3))
+        assert found[0] == effects.Persist(ElectionState(3, 2, ReplicaKey(2)))
 
     def test_refuses_an_older_epoch_a_log_that_cannot_be_and_what_was_meant_for_another(self):
         core = new_core(state=ElectionState(5))
@@ -126,6 +153,11 @@ class TestUnattached:
         assert vote(core, epoch=6, last=(-1, 0))[0].error_code == INVALID
         assert vote(core, epoch=6, voter=ReplicaKey(3))[0].error_code == errors.InvalidVoterKey.code
         assert core.epoch == 5, "a refused request has changed nothing"
+
+    def test_waits_for_another_time_each_time_so_that_not_all_stand_at_once(self):
+        core = new_core()
+        deadlines = {core.election_deadline_ms() for _ in range(10)}
+        assert len(deadlines) > 5 and all(NOW + 1000 <= each < NOW + 2000 for each in deadlines)
 
 
 class TestRestart:
@@ -214,6 +246,22 @@ class TestCandidate:
         granted(core, 2, pre_vote=True)
         assert isinstance(core.role, Candidate)
 
+    def test_of_four_voters_three_must_agree(self):
+        core = new_core(voters=4)
+        timeout(core)
+        granted(core, 2, pre_vote=True)
+        assert isinstance(core.role, Prospective), "two of four are no majority"
+        granted(core, 3, pre_vote=True)
+        granted(core, 2)
+        assert isinstance(core.role, Candidate)
+        granted(core, 4)
+        assert isinstance(core.role, Leader)
+
+    def test_only_voters_have_a_vote(self):
+        core = candidate()
+        granted(core, 9)
+        assert isinstance(core.role, Candidate)
+
     def test_a_lost_election_is_followed_by_a_pause_and_another_pre_vote(self):
         core = candidate()
         rejected(core, 2)
@@ -284,7 +332,20 @@ class TestLeader:
         core.log.log_start_offset = 4
         (answer,) = of(effects.Answer, fetch(core, 2, offset=0, last_epoch=0))
         assert answer.snapshot_id == OffsetAndEpoch(8, 1) and answer.diverging is None
+        (answer,) = of(effects.Answer, fetch(core, 2, offset=2, last_epoch=1))
+        assert answer.snapshot_id == OffsetAndEpoch(8, 1), "what it needs next is not in the log any more"
         assert of(effects.Serve, fetch(core, 2, offset=4, last_epoch=1))
+
+    @pytest.mark.parametrize(("offset", "last_epoch"), [(4, 3), (4, 1), (6, 1)])
+    def test_sends_one_whose_log_cannot_be_compared_to_the_snapshot(self, offset, last_epoch):
+        """The log begins past all that the two may share, so that only the snapshot says where they part."""
+        core, _ = leader(epochs=[2, 2, 2, 2], state=ElectionState(3))  # then the first record of epoch 4
+        core.log.snapshots = [OffsetAndEpoch(4, 2)]
+        del core.log.epochs[:4]
+        core.log.log_start_offset = 4
+        (answer,) = of(effects.Answer, fetch(core, 2, offset=offset, last_epoch=last_epoch))
+        assert answer.snapshot_id == OffsetAndEpoch(4, 2) and answer.diverging is None
+        assert of(effects.Serve, fetch(core, 2, offset=4, last_epoch=2))
 
     def test_refuses_other_epochs_and_nonsense(self):
         core, _ = leader()
@@ -297,15 +358,26 @@ class TestLeader:
     def test_resigns_when_no_majority_fetches_any_more(self):
         core, _ = leader()
         fetch(core, 3, offset=1, last_epoch=1, now=NOW + 2500)
-        now = NOW
-        while isinstance(core.role, Leader):
-            now = core.next_deadline_ms()
-            found = step(core, events.TimePassed(), now)
+        now, found = until_it_resigns(core)
         assert now == NOW + 2500 + 3000
         assert isinstance(core.role, Resigned) and core.leader_id is None
         assert of(effects.SendEndQuorumEpoch, found) == [effects.SendEndQuorumEpoch(to, 1, (3, 2)) for to in (3, 2)], (
             "the one that has most comes first"
         )
+
+    def test_one_that_fetches_is_no_majority_of_five(self):
+        core = new_core(voters=5)
+        timeout(core)
+        for voter in (2, 3):
+            granted(core, voter, pre_vote=True)
+        for voter in (2, 3):
+            granted(core, voter)
+        elected_ms = core.now_ms
+        fetch(core, 2, now=elected_ms + 100)
+        for later_ms in range(500, 3000, 500):
+            fetch(core, 3, now=elected_ms + later_ms)
+        now, _ = until_it_resigns(core)
+        assert now == elected_ms + 100 + 3000, "since then there were two of five, itself among them"
 
     def test_gives_way_to_a_later_epoch(self):
         core, _ = leader()
@@ -324,11 +396,20 @@ class TestLeader:
         assert step(core, events.RequestFailed(2, 1, events.BEGIN_QUORUM_EPOCH)) == []
         assert step(core, events.RequestFailed(3, 1, events.BEGIN_QUORUM_EPOCH)) == [effects.SendBeginQuorumEpoch(3, 1)]
 
+    def test_asks_after_those_that_have_not_fetched_for_a_while(self):
+        core, _ = leader()
+        fetch(core, 2, offset=1, last_epoch=1, now=NOW + 900)
+        found = step(core, events.TimePassed(), core.next_deadline_ms())
+        assert found == [effects.SendBeginQuorumEpoch(3, 1)], "the other one has shown that it knows"
+        found = step(core, events.TimePassed(), core.next_deadline_ms())
+        assert found == [effects.SendBeginQuorumEpoch(to, 1) for to in (2, 3)], "it may have missed a leader since"
+
     def test_observers_are_known_but_do_not_count_and_have_a_limit(self):
         core, _ = leader()
         for replica in range(100, 2000):
             fetch(core, replica, offset=1, last_epoch=1)
         assert len(core.role.observers) == 1000
+        step(core, events.LogFlushed())
         assert core.high_watermark == 0
 
 
@@ -342,11 +423,21 @@ class TestFollower:
             effects.LeaderChanged(2, 1),
         ]
 
+    def test_a_vote_that_its_leader_asked_for_is_not_given_again(self):
+        core = new_core()
+        vote(core, candidate=2, epoch=1)
+        step(core, events.BeginQuorumEpochRequested("asker", 2, 1))
+        for candidate_id in (2, 3):
+            answer, _ = vote(core, candidate=candidate_id, epoch=1)
+            assert not answer.is_granted and (answer.leader_id, answer.epoch) == (2, 1)
+        assert isinstance(core.role, Follower)
+
     def test_asks_for_more_only_when_what_came_is_durable(self):
         core, _ = follower()
         assert fetched(core, b"records", high_watermark=1) == [effects.AppendRecords(b"records")]
         core.log.append(1, 2, is_flushed=False)
         assert step(core, events.TimePassed()) == []
+        assert step(core, events.LogFlushed()) == [], "of something else"
         core.log.flush()
         assert step(core, events.LogFlushed()) == [
             effects.MoveHighWatermark(1),
@@ -388,6 +479,11 @@ class TestFollower:
             effects.MoveHighWatermark(10),
             effects.SendFetch(2, 1, 10, 1, 10, 2),
         ]
+
+    def test_a_snapshot_of_what_it_has_committed_is_not_fetched(self):
+        core, _ = follower(epochs=[1, 1, 1], high_watermark=3)
+        found = fetched(core, snapshot=OffsetAndEpoch(2, 1))
+        assert not of(effects.FetchSnapshot, found) and of(effects.SendFetch, found)
 
     def test_stands_when_it_hears_nothing_and_grants_pre_votes_only_then(self):
         core, _ = follower()
