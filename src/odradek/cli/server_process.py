@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from odradek.cli import garbage
 from odradek.cli.failure import Failure
 from odradek.cli.output import OutputLost, complain
+from odradek.cli.start_log import WAIT_MS_MAX, Sink, StartLog
 from odradek.cli.trimming import Trimming
 from odradek.reactor.adapters import system_ports
 from odradek.reactor.adapters.log_writer import LogWriter
@@ -94,11 +95,12 @@ def _log_targets(options: ServerOptions) -> tuple[list[int], str]:
 
 
 class ServerProcess:
-    __slots__ = ("_loop", "_options", "_reason", "_server", "_signals", "_stopping", "_writer")
+    __slots__ = ("_loop", "_options", "_reason", "_server", "_signals", "_start_log", "_stopping", "_writer")
 
     def __init__(self, options: ServerOptions, writer: LogWriter) -> None:
         self._options = options
         self._writer = writer
+        self._start_log = StartLog(writer.write) if options.announces and options.log is None else None
         self._reason: str | None = None  # why it gives up
         self._signals = 0
         self._stopping: Any = None
@@ -127,27 +129,37 @@ class ServerProcess:
                 formats_fresh_dirs=options.formats_fresh_dirs,
                 metrics_listen=options.metrics,
                 host_name=_host_name,
-                sink=self._writer.write,
+                sink=self._sink(),
                 on_fatal=self._give_up,
                 tls=tls_context,
                 faults=None if options.attendant is None else options.attendant.faults,
             )
             if options.attendant is not None:
                 options.attendant.attend(self._loop, server, self._stop)
+            self._loop.after(WAIT_MS_MAX, self._show_log)
             self._loop.run_until(self._loop.spawn(server.start()))
         except StartRefused as refused:
             self._warn()
             complain(refused)
             return 2 if isinstance(refused, BadConfig) else 1
         except Cancelled:
-            pass  # asked to stop before it was up, or it gave up
+            if self._reason is None:
+                self._show_log()  # asked to stop before it was up; else it gave up, and says so at its end
         else:
+            self._show_log()
             self._warn()
             self._announce(server)
-            garbage.settle(self._loop)
-            Trimming(self._loop).look_later()
+            collector = garbage.settle(self._loop)
+            Trimming(self._loop, collect=collector.collect).look_later()
             self._loop.run_until(server.stopped)
         return self._ended()
+
+    def _sink(self) -> Sink:
+        return self._writer.write if self._start_log is None else self._start_log.write
+
+    def _show_log(self) -> None:
+        if self._start_log is not None:
+            self._start_log.let_go()
 
     def _warn(self) -> None:
         """Whoever mistypes a config should see it; a log on the terminal has said it already."""

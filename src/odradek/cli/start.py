@@ -145,8 +145,8 @@ def _quorum(release: str | None, node_id: str) -> dict[str, str]:
 def _release_of(data: str) -> str | None:
     """The release at which a dir was formatted that is there already; a 3.3 gave it no id."""
     path = os.path.join(data, "meta.properties")
-    if not os.path.exists(path):
-        return None
+    if not os.access(path, os.R_OK):
+        return None  # whoever opens the dir says what is wrong with it
     return "4.3" if "directory.id" in read_properties(path) else "3.3"
 
 
