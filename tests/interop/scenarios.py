@@ -103,12 +103,10 @@ CLIENTS = (
 
 _NO_METHOD = "the client has no method for it"
 _NOT_ASKED = "not asked of this client: the Java client has shown it"
-_RARE_ADMIN = (
-    *("quorum", "features", "producers", "elect-leaders", "reassignments"),
-    *("groups", "transactions"),
-)
+_OF_COORDINATORS = ("groups", "transactions")
+_RARE_ADMIN = ("quorum", "features", "producers", "elect-leaders", "reassignments", *_OF_COORDINATORS)
+_SOME_OF_IT = "the client has methods for a part of it"
 _JAVASCRIPT = {
-    "log-append-time": _NOT_ASKED,
     "scram-credentials": _NO_METHOD,
     **dict.fromkeys(_RARE_ADMIN, _NO_METHOD),
 }
@@ -117,17 +115,34 @@ _JAVA = {"replace-configs": "the Java 4 client has dropped it, and one program s
 LACKS: dict[str, dict[str, str]] = {
     "java-4.3.0": _JAVA,
     "java-3.3.2": _JAVA,
-    "confluent-kafka": {"log-dirs": _NO_METHOD, "quotas": _NO_METHOD, **dict.fromkeys(_RARE_ADMIN, _NOT_ASKED)},
+    "confluent-kafka": {
+        "log-dirs": _NO_METHOD,
+        "quotas": _NO_METHOD,
+        **dict.fromkeys(_RARE_ADMIN, _NO_METHOD),
+        "groups": _SOME_OF_IT,
+    },
     "kafka-python": {
         "replace-configs": "it fills in what was not named, so that nothing is replaced",
         "quotas": _NO_METHOD,
-        **dict.fromkeys(_RARE_ADMIN, _NOT_ASKED),
+        **dict.fromkeys(_OF_COORDINATORS, _NOT_ASKED),
     },
-    "aiokafka": dict.fromkeys(
-        ("alter-configs", "list-offsets", "log-dirs", "acls", "quotas", "scram-credentials", *_RARE_ADMIN), _NO_METHOD
-    ),
-    "kafkajs": {**_JAVASCRIPT, "alter-configs": _NO_METHOD, "log-dirs": _NO_METHOD, "quotas": _NO_METHOD},
-    "@platformatic/kafka": _JAVASCRIPT,
+    "aiokafka": {
+        **dict.fromkeys(
+            ("alter-configs", "list-offsets", "log-dirs", "acls", "quotas", "scram-credentials", *_RARE_ADMIN),
+            _NO_METHOD,
+        ),
+        "groups": _SOME_OF_IT,
+    },
+    "kafkajs": {
+        **_JAVASCRIPT,
+        **dict.fromkeys(("alter-configs", "log-dirs", "quotas"), _NO_METHOD),
+        "groups": _SOME_OF_IT,
+    },
+    "@platformatic/kafka": {
+        **_JAVASCRIPT,
+        "log-append-time": "it does not look at a batch's kind of timestamp",
+        "groups": _NOT_ASKED,
+    },
     "kcat": {
         "timestamps": "it stamps records itself",
         "many-partitions": "it writes to one partition per run",
@@ -137,6 +152,7 @@ LACKS: dict[str, dict[str, str]] = {
 }
 for _shown in ("describe-topic", "describe-cluster", "list-offsets"):
     del LACKS["kcat"][_shown]  # -L and -Q
+del LACKS["confluent-kafka"]["elect-leaders"], LACKS["kafkajs"]["reassignments"]
 
 _MEMBERS = [scenario.name for scenario in (*IN_GROUPS, *COPYING)]
 _NO_PROTOCOL = "the client has the classic protocol only"
@@ -163,6 +179,7 @@ for _client in ("java-4.3.0", "confluent-kafka"):
         if "consumer" in _name:
             LACKS_AT[_client, "3.3"][_name] = "a 3.3 has the classic protocol only"
 LACKS_AT["kafka-python", "3.3"]["describe-cluster"] = "it trips over DescribeCluster 0, which has no endpoint type"
+LACKS_AT["kafka-python", "3.3"]["quorum"] = "it trips over DescribeQuorum 1, which has no error message"
 
 
 def why_not(client: str, release: str, scenario: str) -> str | None:

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import clients
 import four_listeners
+import on_disk
 import pytest
 from kafka_tools import Unavailable
 from scenarios import CLIENTS, RELEASES, SCENARIOS, why_not
@@ -19,11 +20,16 @@ PROGRAM_SECONDS_MAX = 180
 
 
 @pytest.fixture(scope="session")
-def brokers(tmp_path_factory):
+def directories(tmp_path_factory):
+    return {release: tmp_path_factory.mktemp("broker") for release in RELEASES}
+
+
+@pytest.fixture(scope="session")
+def brokers(directories):
     with contextlib.ExitStack() as running:
         yield {
-            release: running.enter_context(four_listeners.broker(tmp_path_factory.mktemp("broker"), release))
-            for release in RELEASES
+            release: running.enter_context(four_listeners.broker(directory, release))
+            for release, directory in directories.items()
         }
 
 
@@ -65,7 +71,7 @@ def _run(wanted, where, selected):
 @pytest.mark.parametrize("scenario", [scenario.name for scenario in SCENARIOS])
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("client", CLIENTS)
-def test_scenario(programs, client, release, scenario):
+def test_scenario(programs, directories, client, release, scenario):
     reason = why_not(client, release, scenario)
     if reason is not None:
         pytest.skip(f"{client}, {scenario}: {reason}")
@@ -76,3 +82,4 @@ def test_scenario(programs, client, release, scenario):
     assert scenario in reported, f"no word of it; the program ended with\n{complaints[-3000:]}"
     outcome, detail = reported[scenario]
     assert outcome == "ok", f"{detail}\n{complaints[-3000:]}"
+    on_disk.check(directories[release] / "data", client, scenario)

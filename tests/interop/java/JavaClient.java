@@ -47,6 +47,7 @@ import org.apache.kafka.common.resource.ResourcePatternFilter;
 import org.apache.kafka.common.resource.ResourceType;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
+import org.apache.kafka.common.utils.AppInfoParser;
 
 public class JavaClient {
     static final String[] CODECS = {"none", "gzip", "snappy", "lz4", "zstd"};
@@ -74,7 +75,10 @@ public class JavaClient {
         Runtime.getRuntime().halt(0); // whatever a client has left open
     }
 
+    static String told = ""; // the scenario
+
     static void runOne(String name, Story story) {
+        told = name;
         long started = System.nanoTime();
         String outcome = "ok";
         String detail = "";
@@ -182,7 +186,7 @@ public class JavaClient {
     }
 
     static String create(int partitions, Map<String, String> configs) throws Exception {
-        String name = "java-" + UUID.randomUUID().toString().substring(0, 13);
+        String name = "java-" + AppInfoParser.getVersion() + "." + told + "." + UUID.randomUUID().toString().substring(0, 13);
         createNamed(name, partitions, configs);
         return name;
     }

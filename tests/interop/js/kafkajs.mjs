@@ -171,6 +171,15 @@ class KafkaJS {
     return this.admin.deleteAcls({ filters: [this.any(resourceName)] })
   }
 
+  reassign (topic, node) {
+    const partitionAssignment = [{ partition: 0, replicas: [node] }]
+    return refusals(this.admin.alterPartitionReassignments({ topics: [{ topic, partitionAssignment }] }))
+  }
+
+  async reassignments () {
+    return (await this.admin.listPartitionReassignments({})).topics
+  }
+
   any (resourceName) {
     return { resourceType: 2, resourceName, resourcePatternType: 3, operation: 1, permissionType: 1 }
   }

@@ -43,12 +43,13 @@ const range = (from, to) => Array.from({ length: to - from }, (_, n) => from + n
 class Stories {
   constructor (client) {
     this.client = client
+    this.scenario = '' // the one that is told now
   }
 
   // What the stories share
 
   async topic (partitions = 1, configs = {}) {
-    const name = `${this.client.name}-${randomBytes(5).toString('hex')}`
+    const name = `${this.client.name}.${this.scenario}.${randomBytes(5).toString('hex')}`
     await this.client.createTopic(name, partitions, configs)
     await this.isServed(name, partitions)
     return name
@@ -125,6 +126,13 @@ class Stories {
     const records = stamps.map(timestamp => ({ key: 'k', value: 'v', timestamp }))
     const found = await this.thereAndBack(records, {}, { 'retention.ms': '-1' })
     assert.deepEqual(found.map(each => each.timestamp), stamps)
+  }
+
+  async logAppendTime () {
+    const before = Date.now()
+    const records = [{ key: 'k', value: 'v', timestamp: START }]
+    const [found] = await this.thereAndBack(records, {}, { 'message.timestamp.type': 'LogAppendTime' })
+    assert.ok(found.timestamp >= before && found.timestamp <= Date.now(), `${found.timestamp} is not now`)
   }
 
   async keys () {
@@ -313,6 +321,13 @@ class Stories {
     assert.deepEqual(await this.client.quotasOf(user), [['producer_byte_rate', 1024]])
   }
 
+  async reassignments () {
+    const topic = await this.topic()
+    await this.client.reassign(topic, 1)
+    assert.deepEqual(await this.client.reassignments(), [])
+    await refuses('INVALID_REPLICA_ASSIGNMENT', () => this.client.reassign(topic, 9))
+  }
+
   // Security
 
   async through (listener) {
@@ -350,7 +365,9 @@ export async function run (client) {
     if (!SHARED.includes(name)) scenarios.push([dashed(name), () => stories[name]()])
   }
   for (const [name, scenario] of scenarios) {
-    if (client.where.only.includes(name)) await runOne(name, scenario)
+    if (!client.where.only.includes(name)) continue
+    stories.scenario = name
+    await runOne(name, scenario)
   }
   process.exit(0) // whatever a client has left open
 }

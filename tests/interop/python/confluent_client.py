@@ -6,6 +6,7 @@ import time
 from confluent_kafka import (
     OFFSET_BEGINNING,
     Consumer,
+    ElectionType,
     KafkaError,
     KafkaException,
     Producer,
@@ -245,6 +246,12 @@ class Confluent:
     def scram_of(self, user):
         (found,) = self._done(self._admin.describe_user_scram_credentials([user]))
         return [(info.mechanism.name, info.iterations) for info in found.scram_credential_infos]
+
+    def elect_leader(self, topic):
+        asked = [TopicPartition(topic, 0)]
+        (error,) = self._admin.elect_leaders(ElectionType.PREFERRED, asked).result(SECONDS_MAX).values()
+        if error is not None:
+            raise failed(error)
 
 
 def _fatal(errors):

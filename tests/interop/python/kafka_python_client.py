@@ -23,11 +23,12 @@ from kafka.admin import (
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, for_code
 from report import PASSWORD, USER, Where, run
 from stories import Failed, Record, Stories
 
 SECONDS_MAX = 10
+PREFERRED = 0
 
 
 NAMES = {
@@ -38,6 +39,8 @@ NAMES = {
     "InvalidConfigError": "INVALID_CONFIG",
     "UnknownTopicOrPartitionError": "UNKNOWN_TOPIC_OR_PARTITION",
     "InvalidPartitionsError": "INVALID_PARTITIONS",
+    "ElectionNotNeededError": "ELECTION_NOT_NEEDED",
+    "InvalidReplicationAssignmentError": "INVALID_REPLICA_ASSIGNMENT",
 }
 
 
@@ -236,6 +239,32 @@ class KafkaPython:
     def scram_of(self, user):
         infos = self._admin.describe_user_scram_credentials([user])[user]["credential_infos"]
         return [(ScramMechanism(info["mechanism"]).name, info["iterations"]) for info in infos]
+
+    def quorum(self):
+        (log,) = self._admin.describe_metadata_quorum()["topics"][0]["partitions"]
+        return log["leader_id"], [voter["replica_id"] for voter in log["current_voters"]]
+
+    def finalized_feature(self, name):
+        return self._admin.describe_features()[name]["finalized"][1]
+
+    def last_sequences(self, topic):
+        (found,) = self._admin.describe_producers([TopicPartition(topic, 0)]).values()
+        return [producer.last_sequence for producer in found.active_producers]
+
+    def elect_leader(self, topic):
+        """It takes what no election can mend for a success, so that the answer itself is looked at."""
+        (answer,) = self._admin.elect_leaders(PREFERRED, {topic: [0]}).replica_election_results
+        with failures():
+            raise for_code(answer.partition_result[0].error_code)
+
+    def reassign(self, topic, node):
+        (error,) = self._admin.alter_partition_reassignments({TopicPartition(topic, 0): [node]}).values()
+        if error is not None:
+            with failures():
+                raise error
+
+    def reassignments(self):
+        return self._admin.list_partition_reassignments()
 
 
 def _record(message):

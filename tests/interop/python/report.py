@@ -1,6 +1,6 @@
 """What every client program does: takes `name=value` arguments, runs its scenarios, says how each of them went.
 
-    program.py plaintext=127.0.0.1:9092 ssl=... sasl=... sasl_ssl=... ca=ca.pem only=tls,tail,...
+    program.py release=4.3 plaintext=127.0.0.1:9092 ssl=... sasl=... sasl_ssl=... ca=ca.pem only=tls,tail,...
 
 One line per scenario on standard output: its name, `ok` or `FAILED`, the seconds it took and why it failed, with tabs
 between. The programs in the other languages print the same.
@@ -20,6 +20,7 @@ class Where:
         given = dict(argument.split("=", 1) for argument in arguments)
         self.addresses = {name: given[name] for name in ("plaintext", "ssl", "sasl", "sasl_ssl")}
         self.ca = given["ca"]
+        self.release = given["release"]
         self.only = given["only"].split(",")
 
 

@@ -54,6 +54,7 @@ def some(count: int = RECORDS, size: int = 40) -> list[Record]:
 class Stories:
     def __init__(self, client: Any) -> None:
         self.client = client
+        self.scenario = ""  # the one that is told now
 
     def scenarios(self) -> dict[str, Any]:
         """By name; `codec_gzip` is told as `codec-gzip`."""
@@ -62,12 +63,16 @@ class Stories:
             kind, _, rest = name.partition("_")
             if kind in ("p", "c", "a", "s"):
                 found[rest.replace("_", "-")] = getattr(self, name)
-        return found
+        return {name: (lambda name=name, story=story: self._tell(name, story)) for name, story in found.items()}
+
+    def _tell(self, name: str, story: Any) -> None:
+        self.scenario = name
+        story()
 
     # What the stories share
 
     def topic(self, partitions: int = 1, **configs: str) -> str:
-        name = f"{self.client.name}-{uuid.uuid4().hex[:10]}"
+        name = f"{self.client.name}.{self.scenario}.{uuid.uuid4().hex[:10]}"
         configs = {name.replace("_", "."): value for name, value in configs.items()}
         self.client.create_topic(name, partitions, configs)
         return name
@@ -283,6 +288,28 @@ class Stories:
         user = f"user-{uuid.uuid4().hex[:8]}"
         self.client.put_scram(user)
         equal(self.client.scram_of(user), [("SCRAM_SHA_256", 4096)])
+
+    def a_quorum(self) -> None:
+        equal(self.client.quorum(), (1, [1]))
+
+    def a_features(self) -> None:
+        level = self.client.finalized_feature("metadata.version")
+        assert level == 7 if self.client.where.release == "3.3" else level > 7, level
+
+    def a_producers(self) -> None:
+        topic = self.topic()
+        self.client.produce(topic, some(5), idempotent=True)
+        equal(self.client.last_sequences(topic), [4])
+
+    def a_elect_leaders(self) -> None:
+        topic = self.topic()
+        fails_with("ELECTION_NOT_NEEDED", lambda: self.client.elect_leader(topic))
+
+    def a_reassignments(self) -> None:
+        topic = self.topic()
+        self.client.reassign(topic, 1)
+        equal(self.client.reassignments(), {})
+        fails_with("INVALID_REPLICA_ASSIGNMENT", lambda: self.client.reassign(topic, 9))
 
     # Security
 

@@ -34,20 +34,28 @@ def test_the_entry_point_names_the_plugin():
 
 
 TOPICS = """
+import socket, struct
 import pytest
 seen = []
+
+def answers(broker):
+    with socket.create_connection((broker.host, broker.port), timeout=20) as connection:
+        connection.sendall(struct.pack(">ihhih", 10, 18, 0, 7, -1))  # ApiVersions
+        return connection.recv(1) != b""
 
 def test_one(odradek_broker, odradek_topic):
     seen.append((odradek_broker.pid, odradek_topic))
     with pytest.raises(Exception, match="TOPIC_ALREADY_EXISTS"):
         odradek_broker.create_topic(odradek_topic)
-    odradek_broker.faults.on("Produce").disconnect()
+    odradek_broker.faults.on("ApiVersions").disconnect()
+    assert not answers(odradek_broker)
 
 @pytest.mark.odradek_topic(partitions=3, config={"retention.ms": 1000})
 @pytest.mark.parametrize("name", ["strange name/with: all kinds"])
 def test_two(odradek_broker, odradek_topic, name):
     (pid, first), = seen
     assert odradek_broker.pid == pid, "one broker for the session"
+    assert answers(odradek_broker), "a fault ends with the test that asked for it"
     assert odradek_topic != first
     odradek_broker.create_topic(first)  # which is gone
     odradek_broker.delete_topic(odradek_topic)  # a test may do so itself
