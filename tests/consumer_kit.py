@@ -169,9 +169,9 @@ class ConsumerStory(GroupStory):
         topics = ConsumerProtocolAssignment.decode(data, int.from_bytes(data[:2], "big"), at=2).assigned_partitions
         return " ".join(f"{each.topic}[{' '.join(map(str, each.partitions))}]" for each in topics)
 
-    def stable_classic(self, ticket="c", user_data=None, **options):
+    def stable_classic(self, ticket="c", user_data=None, protocol="range", **options):
         """A classic group of one member with all partitions of `a`: the member's id."""
-        protocols = {"range": self.classic("a")}
+        protocols = {protocol: self.classic("a")}
         join = self.join if "instance" in options else self.join_new
         join(ticket, protocols=protocols, **options)
         self.advance(0)

@@ -194,7 +194,11 @@ class Link:
 
     def _deliver_late(self, frame, flight):
         self.ghosts += 1
-        self.world.after(self.stream.below(self.faults.late_ms) * 1000, lambda: Ghost(self, frame, flight.send))
+        delay_us = self.stream.below(self.faults.late_ms) * 1000
+        self.world.after(delay_us, lambda: self._arrive_late(frame, flight.send))
+
+    def _arrive_late(self, frame, send):
+        Ghost(self, frame, send)
 
     def _note(self, fate, flight):
         self.world.note(f"{self.name} {fate} {type(flight.send.request).__name__}")

@@ -13,10 +13,15 @@ def violated(rule, message):
 
 
 class GroupHistory:
-    """`is_strict`: a member that gives up a partition by itself has no longer a say in it, whoever is next."""
+    """`is_strict`: a member that gives up a partition by itself has no longer a say in it, whoever is next.
 
-    def __init__(self, is_strict, next_number):
+    `is_mixed`: members speak both protocols. A group whose last member has left may come back as a classic one, which
+    counts from one: epochs are those of a membership, not of a member id.
+    """
+
+    def __init__(self, is_strict, is_mixed, next_number):
         self._is_strict = is_strict
+        self._is_mixed = is_mixed
         self._next_number = next_number
         self.commits = self.moves = 0
         self.read = {}  # offsets that somebody has read, by partition
@@ -37,11 +42,16 @@ class GroupHistory:
                 if place in owners:
                     violated("G1", f"{place} is taken for its own by {owners[place]} and by {each}")
                 owners[place] = each
-        if member.protocol == CONSUMER and member.membership.epoch > 0:
-            member_id, epoch = member.membership.member_id, member.membership.epoch
+        if member.protocol == CONSUMER:
+            self._check_epoch(member, member.membership.member_id, member.membership.epoch)
+
+    def _check_epoch(self, member, member_id, epoch):
+        if epoch > 0:
             if epoch < self._epochs.get(member_id, 0):
                 violated("G3", f"{member} was told epoch {self._epochs[member_id]} before")
             self._epochs[member_id] = epoch
+        elif self._is_mixed:
+            self._epochs.pop(member_id, None)
 
     def begins(self, member, place, offset):
         """It was told where to go on: at what is committed."""
@@ -101,12 +111,14 @@ class GroupHistory:
                 history.append(committed.offset)
 
     def check_after_load(self, core):
-        """What was acknowledged is there, or what came after it."""
+        """What was acknowledged is there, or what came after it: perhaps in the turn in which the broker crashed."""
         found = {(topic, index): committed.offset for topic, index, committed in core.offsets.places(GROUP)}
         for place, history in self._committed.items():
-            if place in self._acked and found.get(place) not in history[self._acked[place] :]:
+            offset = found.get(place)
+            is_news = offset not in history and (place, offset) in self._sent
+            if place in self._acked and not is_news and offset not in history[self._acked[place] :]:
                 wanted = history[self._acked[place] :]
-                violated("G7", f"{place} is at {found.get(place)} after a start: acknowledged was {wanted}")
+                violated("G7", f"{place} is at {offset} after a start: acknowledged was {wanted}")
             if place in found:
                 history.append(found[place])
 

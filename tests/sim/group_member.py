@@ -33,25 +33,36 @@ JOIN_MS = MAX_POLL_MS + 2000  # an answer to JoinGroup may take as long as a reb
 GIVE_BACK_MS = 500  # a commit before partitions are given back is waited for so long
 
 JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT = 11, 68
-IN_ORDER = (JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT)
-IN_ORDER_MS = 40  # less than a client waits before it tries again
 
 
-class OrderedLink(Link):
-    """What is late of a join or of a consumer's heartbeat comes before what its member says next.
+class MemberLink(Link):
+    """Knows when its member was misheard: a join or a consumer's heartbeat of it came late, or a second time.
 
-    Both say what the member owns, and both protocols take the last word for the newest: one that comes later than its
-    successor gives away what its member still has. TCP keeps that order unless a connection breaks.
+    Both say what the member owns, and both protocols take the last word for the newest. Both are answered with news
+    that are told once, and this answer goes nowhere. What follows is the protocols' own hazard (docs/guarantees.md),
+    until the member has said something after it that was answered with all that it shall have.
     """
 
-    def _carry(self, lane, flight, frame):
-        faults = self.faults
-        if flight.send.request.api_key in IN_ORDER:
-            self.faults = faults._replace(late_ms=IN_ORDER_MS, duplicate=0)
-        try:
-            super()._carry(lane, flight, frame)
-        finally:
-            self.faults = faults
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.is_misheard = False
+        self._misheard = 0  # times
+
+    def _arrive_late(self, frame, send):
+        if send.request.api_key in (JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT):
+            self.is_misheard = True
+            self._misheard += 1
+        super()._arrive_late(frame, send)
+
+    def send(self, send, timeout_ms, on_answer, on_failed):
+        before = self._misheard
+
+        def answered(response):
+            if before == self._misheard and getattr(response, "assignment", None) is not None:
+                self.is_misheard = self.is_misheard and response.error_code != 0
+            on_answer(response)
+
+        super().send(send, timeout_ms, answered, on_failed)
 
 
 def spoken(release):
@@ -74,7 +85,7 @@ class Member:
         self.is_up = True
         self.is_leaving = False
         self.is_stalled = False  # its application does not poll
-        self.link = OrderedLink(story.world, name, story.broker.address, story.draw_faults(), on_error=story.failed)
+        self.link = MemberLink(story.world, name, story.broker.address, story.draw_faults(), on_error=story.failed)
         self.positions = {}  # the next offset to read, by partition
         self.tenures = {}  # a number for each uninterrupted ownership of a partition
         self.acked = {}
@@ -112,8 +123,10 @@ class Member:
         return self.link.now_ms()
 
     def believes(self):
-        """G1: what it may take for its own."""
-        return self.membership.assured(self.now_ms) if self.is_up else NOTHING
+        """G1: what it may take for its own, unless it was misheard."""
+        if not self.is_up or self.link.is_misheard:
+            return NOTHING
+        return self.membership.assured(self.now_ms)
 
     # What the story does to it
 

@@ -8,7 +8,7 @@ The coordinator crashes, the network loses, delays and repeats. Members are on t
 What must hold, and when it is looked at:
 
     G1  no partition is taken for its own by two members; one whose session is over by its own clock takes nothing for
-        its own: whenever a member has heard something
+        its own, and one that was misheard (`group_member.MemberLink`) may not: whenever a member has heard something
     G2-G4  as the coordinator sees its groups (`validate`): after every turn of the broker
     G3  the epoch that a member is told never goes down
     G5  a committed offset goes back only by a late commit of the very member that has had the partition all the time
@@ -77,7 +77,7 @@ class GroupStory:
         self.is_healed = False
         self._turns = -1
         self._numbers = 0
-        self.history = GroupHistory(self.kind in ("eager", "cooperative"), self.next_number)
+        self.history = GroupHistory(self.kind in ("eager", "cooperative"), self.kind == "migration", self.next_number)
         properties = {**PROPERTIES, **(CONSUMER_PROPERTIES if self.release == "4.3" else {})}
         if self.release == "4.3":
             properties["group.consumer.assignment.interval.ms"] = ("0", "300")[self.chance.below(2)]
@@ -185,11 +185,14 @@ class GroupStory:
             member.crash()
 
     def restart_member(self):
-        """With the same instance id, if it has one."""
+        """As another member, with the same instance id if it has one."""
         member = self.drawn()
         if member is not None:
-            member.crash()
-            self.add(member.name, member.protocol, member.instance)
+            self.restart(member)
+
+    def restart(self, member):
+        member.crash()
+        self.add(member.name, member.protocol, member.instance)
 
     def leave(self):
         member = self.drawn()
@@ -369,6 +372,9 @@ class GroupStory:
         self.pass_ms(LATE_MS_MAX)  # who is paused comes back, and what is late arrives
         for member in self.members:
             member.acked.clear()  # a late commit may have overtaken a later one: it is said again
+        for member in self.alive():
+            if member.link.is_misheard:  # neither it nor the coordinator will ever find out
+                self.restart(member)
 
     def is_at_rest(self):
         """G2 and G6, as members and coordinator see it."""

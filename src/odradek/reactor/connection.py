@@ -283,7 +283,7 @@ class Connection(SendingEnd):
             return
         self._held = bytes(beginning)
         self.block(NO_MEMORY)
-        self._watch(0)
+        self._watch(self.interest & ~READABLE)  # an answer may be on its way: nobody else would look for room for it
         memory.when_available(self._memory_is_available)
 
     def _memory_is_available(self) -> None:

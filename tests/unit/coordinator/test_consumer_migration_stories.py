@@ -209,12 +209,18 @@ def test_the_last_consumer_member_leaves_a_classic_group(story):
 
 
 def test_a_downgraded_group_is_loaded_as_a_classic_one(story):
+    """And goes on with the rebalance: what the last consumer member had has no owner."""
     member = downgraded(story)
     story.reload()
     assert "g" not in story.core.consumers.groups
-    assert story.state() == "Stable"
+    assert story.state() == "PreparingRebalance"
     assert list(story.group().members) == [member]
     assert story.group().members[member].assignment == story.assignment(a=[0, 1])
+    assert story.heartbeat(member, generation=2) == "REBALANCE_IN_PROGRESS"
+    assert rejoin(story, "r2", member).leader == member
+    story.sync("s2", member, {member: story.assignment(a=range(4))}, generation=3)
+    story.reload()
+    assert story.state() == "Stable"
 
 
 def test_an_expired_consumer_member_downgrades_too(story):
@@ -269,3 +275,31 @@ def test_a_static_member_comes_back_with_the_other_protocol_and_all_it_had(story
     assert (response.error_code, response.generation_id) == (0, 1)
     assert story.state() == "Stable", "nobody is left that speaks the consumer protocol, and nothing has to move"
     assert story.group().members[response.member_id].assignment == story.assignment(a=range(4))
+
+
+def test_a_static_member_takes_over_a_cooperative_group_between_two_rounds(story):
+    """What one member has given back and the next round was to deal out goes to somebody."""
+    member = story.stable_classic(instance="i1")
+    story.join("j2", instance="i2", protocols={"range": story.classic("a")})
+    rejoin(story, "r1", member, owned=[("a", range(4))], generation=1, instance="i1")
+    second = story.answers["j2"].member_id
+    shares = {member: story.assignment(a=[0, 1]), second: story.assignment()}
+    story.sync("s1", member, shares, generation=2, instance="i1")
+    story.sync("s2", second, generation=2, instance="i2")
+    rejoin(story, "r2", member, owned=[("a", [0, 1])], generation=2, instance="i1")
+    assert story.answer("r2") == "held", "the second round has begun"
+    assert story.joins("k2", instance="i2") == "3: a[2 3]"
+    assert (story.target(member), story.target("k2")) == ("a[0 1]", "a[2 3]")
+
+
+def test_a_static_member_that_tells_its_id_must_be_the_one_in_that_place(story):
+    """A zombie of the classic protocol takes nobody's place; what is expected is what a Kafka 4.3.0 answered."""
+    story.joins("k1")
+    member = story.join("s", instance="i1", protocols={"range": story.classic("a")}).member_id
+    for ticket, claims, instance in (("zombie", "z", "i1"), ("stranger", "z", "i2"), ("elsewhere", member, "i2")):
+        rejoin(story, ticket, claims, instance=instance)
+    assert story.answer("zombie") == "FENCED_INSTANCE_ID"
+    assert story.answer("stranger") == story.answer("elsewhere") == "UNKNOWN_MEMBER_ID"
+    assert story.answers["zombie"].member_id == story.answers["stranger"].member_id == ""
+    assert set(story.consumer_group().members) == {"k1", member}
+    assert rejoin(story, "itself", member, instance="i1").error_code == 0

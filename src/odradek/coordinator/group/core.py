@@ -162,10 +162,15 @@ class GroupCore(ShardCore):
         group.restore(value)
 
     def loaded(self, now: Now) -> None:
-        """Members get a fresh session: they could not reach anybody while there was no coordinator."""
+        """Members get a fresh session: they could not reach anybody while there was no coordinator.
+
+        A group without a leader has not been dealt out since it changed its protocol (`consumer/migration.py`).
+        """
         for group in self.groups.values():
             for member in group.members.values():
                 self.begin_session(group, member, now)
+            if group.members and group.leader is None:
+                rebalancing.prepare(self, group, now)
         self.consumers.loaded(now)
         self.shares.loaded(now)
         self.streams.loaded(now)

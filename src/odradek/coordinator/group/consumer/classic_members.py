@@ -22,6 +22,7 @@ from odradek.coordinator.group.consumer.member import (
     Target,
     places,
 )
+from odradek.coordinator.group.joining import refusal
 from odradek.coordinator.group.member import Joiner, Protocols, protocols_of
 from odradek.coordinator.now import Now
 from odradek.protocol import errors
@@ -45,8 +46,7 @@ def join(
         plan = ConsumerPlan(group)
         response = _join(groups, now, plan, request, joiner)
     except errors.KafkaError as error:
-        refusal = JoinGroupResponse(error_code=error.code, protocol_name=None, member_id=request.member_id)
-        return Decided(effects=[Answer(ticket, refusal)])
+        return Decided(effects=[Answer(ticket, refusal(error, ""))])
     return Decided(plan.records, effects=[Answer(ticket, response)])
 
 
@@ -54,14 +54,14 @@ def _join(
     groups: "ConsumerGroups", now: Now, plan: ConsumerPlan, request: JoinGroupRequest, joiner: Joiner
 ) -> JoinGroupResponse:
     if not groups.core.accepts(request):
-        raise errors.InvalidSessionTimeout()
+        return refusal(errors.InvalidSessionTimeout(), request.member_id)
     if len(plan.group.members) >= groups.config.members_max and request.member_id not in plan.group.members:
         raise errors.GroupMaxSizeReached()
     _check_protocols(plan.group, request)
     member_id = request.member_id or groups.new_member_id()
     if not request.member_id and request.group_instance_id is None and joiner.requires_known_member_id:
-        return JoinGroupResponse(error_code=errors.MemberIdRequired.code, protocol_name=None, member_id=member_id)
-    before = _member_of(plan, member_id, request.group_instance_id)
+        return refusal(errors.MemberIdRequired(), member_id)
+    before = _member_of(plan, request, member_id)
     protocols = protocols_of(request)
     subscription = _subscription(protocols)
     subscribe(groups, plan, before, _updated(before, request, joiner, protocols, subscription))
@@ -98,10 +98,16 @@ def _subscription(protocols: Protocols) -> "ConsumerProtocolSubscription":
         raise errors.InconsistentGroupProtocol(f"The metadata of the member cannot be read: {error}") from error
 
 
-def _member_of(plan: ConsumerPlan, member_id: str, instance_id: str | None) -> ConsumerMember:
-    if instance_id is not None:
-        return take_instance(plan, member_id, instance_id)
-    return plan.group.members.get(member_id) or ConsumerMember(member_id)
+def _member_of(plan: ConsumerPlan, request: JoinGroupRequest, member_id: str) -> ConsumerMember:
+    """A static member takes a place without an id. One that has an id must be the one in that place: it may be a zombie
+    that another has replaced, or that was away for too long and still reads what others have now.
+    """
+    instance_id = request.group_instance_id
+    if instance_id is None:
+        return plan.group.members.get(member_id) or ConsumerMember(member_id)
+    if request.member_id:
+        return known_member(plan.group, member_id, instance_id)
+    return take_instance(plan, member_id, instance_id)
 
 
 def _updated(

@@ -2,17 +2,21 @@
 
 Upwards: the first member of the consumer protocol joins a classic group of consumers. The group's generation becomes
 its epoch, everybody's assignment what they have and shall have; classic members stay, see `classic_members.py`. Who
-waits in the middle of a rebalance is told to join again.
+waits in the middle of a rebalance is told to join again, and the rebalance goes on as a new target: what a cooperative
+leader was about to deal out in its next round has no owner yet. (A Kafka 4.3 leaves it so if the member that comes
+takes the place of a static one.)
 
 Downwards: the last member of the consumer protocol goes and classic ones are left. The epoch becomes the generation,
-the target their assignment, and a rebalance begins.
+the target their assignment, and a rebalance begins: the share of the one that went has no owner. The group is written
+without a leader until then, so that a coordinator that finds it in the log begins the rebalance anew. (One of Kafka 4.3
+does not know of it any more.)
 """
 
 from typing import TYPE_CHECKING
 
 from odradek.coordinator.core import Answer
 from odradek.coordinator.group import rebalancing
-from odradek.coordinator.group.classic_group import CONSUMER, ClassicGroup
+from odradek.coordinator.group.classic_group import CONSUMER, STABLE, ClassicGroup
 from odradek.coordinator.group.consumer import embedded, records
 from odradek.coordinator.group.consumer.group import FIRST_EPOCH, ConsumerGroup, ConsumerPlan
 from odradek.coordinator.group.consumer.member import NO_TARGET, ClassicMembership, ConsumerMember, places
@@ -25,6 +29,8 @@ from odradek.protocol import errors
 
 if TYPE_CHECKING:
     from odradek.coordinator.group.consumer.groups import ConsumerGroups
+
+UNKNOWN_TOPICS = 0  # the hash of no topics: the group looks at its own, and there is something new to assign
 
 
 def is_written(classic: ClassicGroup) -> bool:
@@ -67,7 +73,8 @@ def _write_members(groups: "ConsumerGroups", plan: ConsumerPlan, classic: Classi
     members = [_converted(groups, member, epoch) for member in classic.members.values()]
     for member in members:
         plan.write(records.member(group_id, member))
-    topics_hash = groups.topics.hash_of(plan.group.subscribed_topics())
+    is_settled = classic.state == STABLE
+    topics_hash = groups.topics.hash_of(plan.group.subscribed_topics()) if is_settled else UNKNOWN_TOPICS
     plan.write(records.group_epoch(group_id, epoch, topics_hash))
     taken: set[tuple[bytes, int]] = set()
     for member in members:
@@ -160,6 +167,8 @@ def downgrade(groups: "ConsumerGroups", plan: ConsumerPlan, now: Now, *, rebalan
         target = group.target.get(each.member_id, NO_TARGET)
         assignments[each.member_id] = embedded.assignment_bytes(target, member.protocols, groups.topics)
     classic.protocol = classic.select_protocol()
+    if rebalances:
+        classic.leader = None
     plan.records += appended(records.no_group(group))
     plan.records.append(groups.core.records.stable(classic, assignments))
     protocols = {member.member_id: member.protocols for member in classic.members.values()}
