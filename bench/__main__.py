@@ -16,6 +16,7 @@ PARTS = {
     "turns": "the longest turns of the reactor",
     "broker": "the broker beside Apache Kafka",
     "coordinators": "groups and transactions beside Apache Kafka",
+    "sessions": "idle fetch sessions beside Apache Kafka",
 }
 
 

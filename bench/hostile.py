@@ -1,7 +1,8 @@
 """Hostile peers, and what honest clients notice of them: 1,000 requests a second, before and during.
 
-    python -m bench hostile            every attack, then many partitions
-    python -m bench.hostile flood      these
+    python -m bench hostile                    every attack, then many partitions
+    python -m bench.hostile flood              these
+    python -m bench.hostile memory [flood]     what memory each leaves behind, against a broker of its own
 
 Attackers take CPU themselves, from the same cores that broker and honest clients run on. So the yardstick is not only
 the row *quiet* but also the row *spinner*: the same honest clients beside a process that does nothing but burn one CPU.
@@ -36,7 +37,7 @@ Attack = Callable[[Address], Any]
 FLOODERS = 300
 SECONDS = 3
 NICENESSES = (0, 19)
-SETTLE_SECONDS = 5  # memory is given back when the broker looks at it
+SETTLE_SECONDS = 12  # without a fall: the broker gives memory back when it looks at it, and once more after a while
 PARTITIONS = ((1000, 10), (100, 100))
 
 ATTACKS: dict[str, Attack] = {
@@ -62,13 +63,18 @@ ATTACKS: dict[str, Attack] = {
 
 
 def main(names: list[str] | None = None) -> None:
+    is_about_memory = names is not None and names[:1] == ["memory"]
+    names = names[1:] if names is not None and is_about_memory else names
     unknown = [name for name in names or () if name not in ATTACKS]
     if unknown:
         sys.exit(f"no attack is called {unknown[0]}; there are {', '.join(ATTACKS)}")
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     broker_process.STOP_SECONDS_MAX = broker_process.START_SECONDS_MAX = 120
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as directory:
+    if is_about_memory:
+        memory_of_each(names or list(ATTACKS))
+        return
+    with in_memory() as directory:
         attack_all(Path(directory), names or list(ATTACKS))
     if not names:
         for topics, partitions in PARTITIONS:
@@ -76,22 +82,56 @@ def main(names: list[str] | None = None) -> None:
                 many_partitions(Path(directory), topics, partitions)
 
 
+def in_memory() -> "tempfile.TemporaryDirectory[str]":
+    return tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+
+
 def attack_all(directory: Path, names: list[str]) -> None:
     log = directory / "server.log"
     with BrokerProcess("--data", str(directory / "data"), "--log", str(log)) as broker:
-        for topic in ("honest", "t", "long"):
-            hostile.create_topic(broker.address, topic)
-        hostile.fill(broker.address, "long", 120 * MB if "deaf" in names else 1)
-        hostile.garbage_bodies(broker.address)  # so that every handler has been imported
-        baseline = broker.resident_bytes()
+        baseline = warmed_up(broker, names)
         with HonestClient(broker.address, "honest") as honest:
             for niceness in NICENESSES:
                 Measurement(broker, honest, niceness).run(names)
-        time.sleep(SETTLE_SECONDS)
-        print(f"resident: {baseline // MB} MB before all attacks, {broker.resident_bytes() // MB} MB after")
+        print(f"resident: {baseline // MB} MB before all attacks, {settled(broker) // MB} MB after")
         broker.stop()
     text = log.read_text()
     print(f"slow turns {text.count('A turn of the reactor')}, tracebacks {text.count('Traceback')}")
+
+
+def warmed_up(broker: BrokerProcess, names: list[str]) -> int:
+    """With the topics that are attacked; what is resident then."""
+    for topic in ("honest", "t", "long"):
+        hostile.create_topic(broker.address, topic)
+    hostile.fill(broker.address, "long", 120 * MB if "deaf" in names else 1)
+    hostile.garbage_bodies(broker.address)  # so that every handler has been imported
+    return int(broker.resident_bytes())
+
+
+def memory_of_each(names: list[str]) -> None:
+    print(f"{'resident, MB':<14} {'before':>7} {'at its end':>11} {'settled':>8}")
+    for name in names:
+        with in_memory() as directory:
+            arguments = ("--data", str(Path(directory) / "data"), "--log", str(Path(directory) / "server.log"))
+            with BrokerProcess(*arguments) as broker:
+                before = warmed_up(broker, [name])
+                in_child(lambda: again_and_again(ATTACKS[name], broker.address), 0)  # noqa: B023 - called at once
+                at_end = broker.resident_bytes()
+                told = f"{name:<14} {before / MB:7.1f} {at_end / MB:11.1f} {settled(broker) / MB:8.1f}"
+                print(told, flush=True)
+                broker.stop()
+
+
+def settled(broker: BrokerProcess) -> int:
+    """What is resident when that has not fallen for a while."""
+    least = broker.resident_bytes()
+    until = time.monotonic() + SETTLE_SECONDS
+    while time.monotonic() < until:
+        time.sleep(0.5)
+        now = broker.resident_bytes()
+        if now < least - MB // 4:
+            least, until = now, time.monotonic() + SETTLE_SECONDS
+    return int(broker.resident_bytes())
 
 
 class Measurement:

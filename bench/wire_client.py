@@ -71,7 +71,7 @@ def create_topic(port: int, name: str, partitions: int) -> None:
         topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
         client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=30000), 4)
         for partition in range(partitions):
-            wait_until(lambda partition=partition: _takes_a_record(client, name, partition))  # type: ignore[misc]
+            wait_until(lambda partition=partition: produce(client, name, partition) == 0)  # type: ignore[misc]
 
 
 def delete_topic(port: int, name: str) -> None:
@@ -95,11 +95,12 @@ def wait_until_readable(port: int, topic: str) -> int:
     return end
 
 
-def _takes_a_record(client: WireClient, topic: str, partition: int) -> bool:
+def produce(client: WireClient, topic: str, partition: int) -> int:
+    """Writes a record; the error code."""
     records = bytes(build([b"first"], default_timestamp=int(time.time() * 1000)).data)
     data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=partition, records=records)])
     answer = client.ask(ProduceRequest(acks=1, timeout_ms=5000, topic_data=[data]), 7)
-    return bool(answer.responses[0].partition_responses[0].error_code == 0)
+    return int(answer.responses[0].partition_responses[0].error_code)
 
 
 def wait_until(is_true: Any) -> None:

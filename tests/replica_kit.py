@@ -18,7 +18,7 @@ from odradek.protocol import apis, releases
 from odradek.protocol.declare import Uuid
 from odradek.protocol.messages.header import RequestHeader
 from odradek.protocol.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from odradek.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
+from odradek.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic, ReplicaState
 from odradek.protocol.messages.metadata_topics import PartitionRecord, RemoveTopicRecord, TopicRecord
 from odradek.protocol.whole import decode_response, encode_request
 from odradek.reactor.adapters import system_ports
@@ -182,6 +182,8 @@ class DataPlane:
                 request.forgotten_topics_data.append(forgotten)
         if version < 15:
             request.replica_id = fields.get("replica_id", -1)
+        elif "replica_id" in fields:  # a consumer sends none
+            request.replica_state = ReplicaState(replica_id=fields["replica_id"])
         return request
 
     def fetch(self, *wanted, version=12, **fields):

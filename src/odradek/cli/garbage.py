@@ -26,12 +26,14 @@ def begin() -> None:
     gc.set_threshold(YOUNG_OBJECTS, NEVER, NEVER)
 
 
-def settle(loop: Loop) -> None:
+def settle(loop: Loop) -> "Collector":
     """When it serves: what was made until now lives as long as the process."""
     if _growth() < GROWTH_OBJECTS:
         gc.collect()
     gc.freeze()
-    _Collector(loop).look_later()
+    collector = Collector(loop)
+    collector.look_later()
+    return collector
 
 
 def _growth() -> int:
@@ -40,7 +42,7 @@ def _growth() -> int:
     return young + old * YOUNG_OBJECTS
 
 
-class _Collector:
+class Collector:
     __slots__ = ("_idle_ms", "_loop", "_quiet_from_ms", "_thaw_from_ms")
 
     def __init__(self, loop: Loop) -> None:
@@ -58,7 +60,7 @@ class _Collector:
         if is_quiet and 0 < self._thaw_from_ms <= self._loop.ports.clock.mono_ms():
             self._thaw()
         elif growth >= GROWTH_OBJECTS or (growth >= GROWTH_OBJECTS_WHEN_QUIET and is_quiet):
-            self._collect()
+            self.collect()
         self.look_later()
 
     def _has_been_quiet(self) -> bool:
@@ -71,7 +73,8 @@ class _Collector:
         self._quiet_from_ms, self._idle_ms = now_ms, self._loop.idle_ms
         return idle_ms > span_ms // 2
 
-    def _collect(self) -> None:
+    def collect(self) -> None:
+        """Python's own stores of small objects for the next use are emptied with it."""
         clock = self._loop.ports.clock
         before_ms = clock.mono_ms()
         gc.collect()

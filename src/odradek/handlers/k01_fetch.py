@@ -51,6 +51,11 @@ ZSTD_VERSION_MIN = 10
 REPLICA_STATE_VERSION_MIN = 15
 HINT_VERSION_MIN = 16
 
+CONSUMER_ID = -1
+NO_EPOCH = -1
+
+# Consumers do not send it, and to make one for each of their requests would cost more than all else that is done here.
+_state_if_sent = vars(FetchRequest)["replica_state"].__get__
 _HINTED = (errors.NotLeaderOrFollower.code, errors.FencedLeaderEpoch.code)
 
 
@@ -71,11 +76,7 @@ def fetch(call: Call, request: FetchRequest) -> FetchResponse | Pending[FetchRes
     services = call.services
     replicas = services.replicas
     version = call.version
-    if version >= REPLICA_STATE_VERSION_MIN:
-        state = request.replica_state
-        replica_id, replica_epoch = state.replica_id, state.replica_epoch
-    else:
-        replica_id, replica_epoch = request.replica_id, -1
+    replica_id, replica_epoch = _replica(request, version)
     if replica_id < 0 and version >= AT_ONCE_VERSION_MIN and services.authorizer is None:
         answer = fetch_one(replicas, request, version)
         if answer is not None:
@@ -96,6 +97,17 @@ def fetch(call: Call, request: FetchRequest) -> FetchResponse | Pending[FetchRes
     if type(response) is FetchResponse:
         services.error_counts.counter(call.key, FetchResponse, version)(response)
     return response
+
+
+def _replica(request: FetchRequest, version: int) -> tuple[int, int]:
+    """Who asks: id and epoch of a follower, or a consumer."""
+    if version < REPLICA_STATE_VERSION_MIN:
+        return request.replica_id, NO_EPOCH
+    try:
+        state = _state_if_sent(request)
+    except AttributeError:
+        return CONSUMER_ID, NO_EPOCH
+    return state.replica_id, state.replica_epoch
 
 
 def _permission(call: Call, parameters: FetchParameters) -> Callable[[str], bool]:

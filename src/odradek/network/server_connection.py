@@ -205,9 +205,10 @@ class ServerConnection(Connection):
             return
         queue_us, local_us, parked_us = self._parked_times
         stats, self._parked_stats = self._parked_stats, None
+        now_us = self.channel.mono_us()
         if stats is not None:
-            stats.record(queue_us, local_us, self.channel.mono_us() - parked_us)
-        self.selector.touch(self)
+            stats.record(queue_us, local_us, now_us - parked_us)
+        self.selector.touch_at(self, now_us // 1000)
         if parts:
             self.send(parts)
         if not self.is_closed:

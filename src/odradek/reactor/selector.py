@@ -23,6 +23,30 @@ CROWDED_CALLS = 8  # so many in a crowd count as one: a hundred clients that are
 EXPIRY_LOOK_MS = 1000  # connections that expire within so long of each other expire together
 
 
+class _Newcomer:
+    """A connection is new until it was served a few times, or many times in a crowd: who is known does not wait for a
+    rush of those that nobody has seen before, nor for their leaving.
+    """
+
+    __slots__ = ("_calls_left", "_connection")
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._calls_left = NEW_CALLS * CROWDED_CALLS
+
+    def ready(self, readiness: int) -> None:
+        connection = self._connection
+        connection.ready(readiness)
+        if connection.is_closed:
+            return
+        loop = connection.selector.loop
+        self._calls_left -= 1 if loop.is_crowded else CROWDED_CALLS
+        if self._calls_left < 0:
+            loop.known(connection.transport, connection.interest, connection.ready)
+        else:
+            loop.watch_once(connection.transport, connection.interest)
+
+
 class Selector:
     __slots__ = (
         "_idle_ms",
@@ -80,25 +104,8 @@ class Selector:
         self._set_timer()
 
     def _welcome(self, connection: Connection) -> None:
-        """It is new until it was served a few times, or many times in a crowd: who is known does not wait for a rush of
-        those that nobody has seen before, nor for their leaving.
-        """
-        loop = self.loop
-        calls_left = NEW_CALLS * CROWDED_CALLS
-
-        def ready(readiness: int) -> None:
-            nonlocal calls_left
-            connection.ready(readiness)
-            if connection.is_closed:
-                return
-            calls_left -= 1 if loop.is_crowded else CROWDED_CALLS
-            if calls_left < 0:
-                loop.known(connection.transport, connection.interest, connection.ready)
-            else:
-                loop.watch_once(connection.transport, connection.interest)
-
         connection.interest = READABLE
-        loop.register_new(connection.transport, ready)
+        self.loop.register_new(connection.transport, _Newcomer(connection).ready)
 
     def remove(self, connection: Connection) -> None:
         """Before its socket is closed."""

@@ -51,20 +51,28 @@ class Transport(Protocol):
 
 
 class PlainTransport:
-    """The socket itself: its methods are taken over as they are, nothing is added on the hot path."""
+    """The socket itself. Methods of the hot path are taken over as they are; each takes memory for every connection."""
 
-    __slots__ = ("_socket", "fileno", "is_buffered", "is_ready", "recv_into", "send", "send_file", "send_one", "widen")
+    __slots__ = ("_socket", "is_buffered", "is_ready", "recv_into", "send_one")
 
     def __init__(self, socket: Socket, *, is_connected: bool = True) -> None:
         self._socket = socket
         self.is_ready = is_connected
         self.is_buffered = False
-        self.fileno = socket.fileno
         self.recv_into = socket.recv_into
-        self.send = socket.send
         self.send_one = socket.send_one
-        self.send_file = socket.send_file
-        self.widen = socket.widen
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def send(self, parts: Sequence[Buffer]) -> int:
+        return self._socket.send(parts)
+
+    def send_file(self, file: DiskFile, position: int, size: int) -> int:
+        return self._socket.send_file(file, position, size)
+
+    def widen(self) -> None:
+        self._socket.widen()
 
     @property
     def peer(self) -> tuple[str, int]:

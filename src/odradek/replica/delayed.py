@@ -35,13 +35,18 @@ class Waiting(Pending[R]):
 
     def __init__(self, completions: Completions, ended: Callable[[], None]) -> None:
         super().__init__(completions)
-        self._ended = ended
+        self._ended: Callable[[], None] | None = ended
 
     def cancel(self) -> bool:
+        ended = self._ended
         is_first = super().cancel()
-        if is_first:
-            self._ended()
+        if is_first and ended is not None:
+            ended()
         return is_first
+
+    def _finish(self, value: R | None, error: BaseException | None) -> bool:
+        self._ended = None  # whoever waits and what it waits for must not keep each other
+        return super()._finish(value, error)
 
 
 class DelayedPartition(Generic[R]):

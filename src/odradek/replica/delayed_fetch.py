@@ -3,6 +3,9 @@
 A fetch that finds too little waits without looking: the partitions that it watches mark their entries, and only those
 are measured again. It is answered when `min_bytes` are there, when something is wrong with a partition, or after
 `max_wait_ms`; then the fresh entries are read once more, in their order.
+
+While it waits it is itself what its connection waits for: most fetches of idle readers end with nothing to tell, and
+leave nothing behind, not even for the garbage collector.
 """
 
 from typing import TYPE_CHECKING
@@ -13,8 +16,7 @@ from odradek.protocol.messages.k01_fetch import FetchableTopicResponse, FetchRes
 from odradek.reactor.file_range import FileRange
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Cancelled
-from odradek.reactor.timers import Timer
-from odradek.replica.delayed import Waiting
+from odradek.replica.delayed_expiry import Round
 from odradek.replica.fetch import (
     ENTRIES_PER_SLICE,
     FetchParameters,
@@ -34,17 +36,17 @@ if TYPE_CHECKING:
 READ_AHEADS_MAX = 8  # attempts to bring something into the page cache before the fetch is answered without it
 
 
-class DelayedFetch:
+class DelayedFetch(Pending[FetchResponse]):
     """`is_full` answers with every partition, as long as there is no session yet or none is wanted."""
 
     __slots__ = (
         "_epoch",
+        "_is_waiting",
         "_marked",
         "_parameters",
-        "_pending",
         "_replicas",
+        "_round",
         "_sizes",
-        "_timer",
         "_total",
         "is_full",
         "session",
@@ -66,8 +68,8 @@ class DelayedFetch:
         self.is_full = is_full
         self.wants_session = wants_session
         self._epoch = session.epoch
-        self._pending: Waiting[FetchResponse] | None = None
-        self._timer: Timer | None = None
+        self._is_waiting = False  # from `_wait`, which makes it a Pending, until it has an answer
+        self._round: Round | None = None
         self._marked: dict[FetchEntry, None] | None = None  # none is waiting to be measured
         self._sizes: dict[FetchEntry, int] | None = None  # none has anything to read
         self._total = 0
@@ -127,12 +129,12 @@ class DelayedFetch:
 
     def _wait(self) -> Pending[FetchResponse]:
         replicas = self._replicas
-        loop = replicas.loop
+        Pending.__init__(self, replicas.loop.completions)
         replicas.purgatories["Fetch"].size += 1
+        self._is_waiting = True
         self.session.waiting = self
-        pending = self._pending = Waiting(loop.completions, self.ended)
-        self._timer = loop.after(self._parameters.max_wait_ms, self._expire)
-        return pending
+        self._round = replicas.fetch_expiry.join(self._parameters.max_wait_ms, self)
+        return self
 
     def marked(self, entry: FetchEntry) -> None:
         """Measured when the append that it came from is over, and once for all that happen together."""
@@ -143,22 +145,22 @@ class DelayedFetch:
 
     def _check(self, _: object) -> None:
         marked, self._marked = self._marked, None
-        if self._pending is None or self._pending.is_done or marked is None:
+        if not self._is_waiting or marked is None:
             return
         is_any_enough = self._parameters.min_bytes <= 1
         for entry in marked:
             if is_any_enough and entry.partition is not None and _has_more(entry, self._parameters):
-                self._finish()  # to measure what will be read in a moment would be to read it twice
+                self._end_wait()  # to measure what will be read in a moment would be to read it twice
                 return
             size = readable_bytes(entry, self._parameters)
             if size is None:
-                self._finish()
+                self._end_wait()
                 return
             self._note(entry, size)
             assert entry.partition is not None
             entry.partition.watch(entry)
         if self._total >= self._parameters.min_bytes:
-            self._finish()
+            self._end_wait()
 
     def _note(self, entry: FetchEntry, size: int) -> None:
         """How much of a partition there is to read."""
@@ -167,14 +169,13 @@ class DelayedFetch:
         self._total += size - self._sizes.get(entry, 0)
         self._sizes[entry] = size
 
-    def _expire(self) -> None:
+    def expire(self) -> None:
         metrics = self._replicas.metrics
         (metrics.follower_expirations if self._parameters.is_follower else metrics.fetch_expirations).count += 1
-        self._finish()
+        self._end_wait()
 
-    def _finish(self) -> None:
-        pending = self._pending
-        if pending is None or pending.is_done:
+    def _end_wait(self) -> None:
+        if not self._is_waiting:
             return
         if not self.session.fresh and not self.is_full:
             self._deliver(self._nothing_new())
@@ -187,23 +188,30 @@ class DelayedFetch:
             self._deliver(self._respond(reading))
 
     def _deliver(self, response: FetchResponse) -> None:
-        assert self._pending is not None
-        if self._pending.resolve(response):
-            self.ended()
+        if self.resolve(response):
+            self._ended()
         else:
             release(response)
 
     def give_way(self) -> None:
         """Another request has gone on with the session: this one's epoch is over."""
-        if self._pending is not None:
+        if self._is_waiting:
             self._deliver(refused(errors.InvalidFetchSessionEpoch()))
 
-    def ended(self) -> None:
-        """Answered, or given up because the connection is gone."""
+    def cancel(self) -> bool:
+        """Its connection is gone."""
+        is_first = super().cancel()
+        if is_first:
+            self._ended()
+        return is_first
+
+    def _ended(self) -> None:
+        """Answered, or given up."""
         session = self.session
+        self._is_waiting = False
         self._replicas.purgatories["Fetch"].size -= 1
-        if self._timer is not None:
-            self._timer.cancel()
+        if self._round is not None:
+            self._replicas.fetch_expiry.leave(self._round, self)
         if session.waiting is self:
             session.waiting = None
         if session.id == NO_SESSION or session.is_closed:
@@ -234,6 +242,7 @@ class DelayedFetch:
         if self._is_overtaken:
             return refused(errors.InvalidFetchSessionEpoch())
         response = blank(FetchResponse)
+        response.error_code = 0  # it is counted: a slot that was written is read faster than a default
         response.responses = []
         response.session_id = self.session.id
         return response
@@ -251,7 +260,7 @@ class DelayedFetch:
                 self._replicas.sessions.maybe_add(session, self._replicas.mono_ms())
         else:
             told = reading.results
-        if self.wants_session and self._pending is None and session.id == NO_SESSION:
+        if self.wants_session and not self._is_waiting and session.id == NO_SESSION:
             session.close()  # else no partition knows it
         response = _response(told)
         response.session_id = session.id

@@ -65,7 +65,8 @@ def _continue(
         return refused(errors.InvalidFetchSessionEpoch())
     if session.uses_topic_ids != (parameters.version >= TOPIC_ID_VERSION_MIN):
         return refused(errors.FetchSessionTopicIdError())
-    session.update(request)
+    if request.topics or request.forgotten_topics_data:
+        session.update(request)
     if session.waiting is not None:
         session.waiting.give_way()
         session.waiting = None

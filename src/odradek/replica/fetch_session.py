@@ -45,6 +45,7 @@ class FetchSession:
         "fresh",
         "id",
         "is_closed",
+        "is_old",
         "is_privileged",
         "last_used_ms",
         "size",
@@ -64,7 +65,8 @@ class FetchSession:
         self.fresh: dict[FetchEntry, None] = {}
         self.waiting: DelayedFetch | None = None
         self.is_closed = False
-        self.eviction_key: tuple[bool, int, int] | None = None
+        self.eviction_key: tuple[bool, int, int] | None = None  # under which the cache ranks it,
+        self.is_old = False  # and whether as one that others may displace
         self._next_order = 0
 
     def __repr__(self) -> str:

@@ -27,6 +27,7 @@ from odradek.replica import append
 from odradek.replica.append import AppendRequest
 from odradek.replica.config import ReplicaConfig
 from odradek.replica.delayed import Purgatory
+from odradek.replica.delayed_expiry import Expiry
 from odradek.replica.fetch_entry import TopicKey
 from odradek.replica.isr import IsrProposal
 from odradek.replica.metrics import ReplicaMetrics
@@ -66,6 +67,7 @@ class ReplicaManager:
         "_propose",
         "by_id",
         "config",
+        "fetch_expiry",
         "image",
         "is_min_in_sync_capped",
         "logs",
@@ -105,6 +107,7 @@ class ReplicaManager:
         self.is_min_in_sync_capped = release.name != "3.3"
         self.metrics = ReplicaMetrics(metrics)
         self.purgatories = {operation: Purgatory() for operation in OPERATIONS}
+        self.fetch_expiry = Expiry(loop)
         self.sessions = SessionCache(
             config.session_slots, loop.ports.rng.stream("fetch sessions"), self.metrics.session_evictions
         )

@@ -48,14 +48,17 @@ class SessionCache:
         """It is used now, and may have grown or shrunk."""
         session.last_used_ms = now_ms
         self._sessions.move_to_end(session.id)
-        key = (session.is_privileged, session.size, session.id)
-        old = session.eviction_key
-        if old == key and not self._is_newly_old(session, key, now_ms):
-            return
-        self._drop_keys(session)
-        session.eviction_key = key
-        self.partition_count += session.size
+        key = session.eviction_key
         is_old = now_ms - session.created_ms > EVICTION_MS
+        if key is None or key[1] != session.size or is_old != session.is_old:
+            self._rank(session, is_old)
+
+    def _rank(self, session: FetchSession, is_old: bool) -> None:
+        """Puts it where those look that need its place."""
+        self._drop_keys(session)
+        session.eviction_key = key = (session.is_privileged, session.size, session.id)
+        session.is_old = is_old
+        self.partition_count += session.size
         if is_old or not session.is_privileged:
             insort(self._evictable_by_privileged, key)
         if is_old:
@@ -98,9 +101,6 @@ class SessionCache:
             session_id = 1 + self._rng.below(0x7FFF_FFFE)
             if session_id not in self._sessions:
                 return session_id
-
-    def _is_newly_old(self, session: FetchSession, key: _Key, now_ms: int) -> bool:
-        return now_ms - session.created_ms > EVICTION_MS and not _contains(self._evictable_by_all, key)
 
     def _drop_keys(self, session: FetchSession) -> None:
         key, session.eviction_key = session.eviction_key, None

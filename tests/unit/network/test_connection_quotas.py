@@ -1,3 +1,6 @@
+import gc
+import sys
+
 import pytest
 
 from odradek.config.errors import ConfigError
@@ -149,3 +152,16 @@ def test_configs_of_one_listener():
     assert NetworkConfig.from_config(config).max_connections == 9
     assert ListenerConfig(config, "PLAINTEXT").max_connections == 4
     assert ListenerConfig(config, "CONTROLLER").max_connections == 2**31 - 1
+
+
+def test_a_rate_keeps_as_much_as_it_tells_of():
+    """Nobody asks for the rate of a listener without a limit: it was the one that kept every second of its life."""
+    rate = ConnectionRate()
+    sizes = set()
+    for second in range(3600):
+        rate.record(1_000_000 + 1000 * second)
+        sizes.add(sum(map(sys.getsizeof, gc.get_referents(rate))))
+    assert len(sizes) == 1
+    assert rate.rate(1_000_000 + 3599 * 1000) == pytest.approx(1.1)
+    assert rate.rate(1_000_000 + 3604 * 1000) == pytest.approx(0.6)
+    assert rate.rate(1_000_000 + 3610 * 1000) == 0.0

@@ -4,6 +4,8 @@ import errno
 import os
 import subprocess
 import sys
+import time
+import weakref
 
 import pytest
 
@@ -125,6 +127,25 @@ def test_a_wake_from_another_thread_ends_a_poll(ports):
     assert poller.poll(None) == []
     poller.close()
     poller.wake()
+
+
+class Result:
+    """Of a job; it can be seen to be gone."""
+
+
+def test_a_thread_that_waits_keeps_nothing_of_its_last_job(ports):
+    results = []
+
+    def job():
+        return Result()
+        yield
+
+    ports.executor.submit(job(), lambda value, error: results.append(weakref.ref(value)))
+    deadline = time.monotonic() + 10
+    while not results or results[0]() is not None:
+        assert time.monotonic() < deadline, "the thread still holds it"
+        ports.executor.drain()
+        time.sleep(0.001)
 
 
 def test_sockets_do_not_wait_to_fill_a_packet(ports):

@@ -170,7 +170,12 @@ def test_again_serves_a_source_behind_the_others_and_holds_the_timers_back():
 def test_who_is_sent_a_large_answer_may_have_more_on_its_way():
     pair = Pair()
     widened = []
-    pair.client.transport.widen = lambda: widened.append(True)
+
+    class Observed(PlainTransport):
+        def widen(self):
+            widened.append(True)
+
+    pair.client.transport = Observed(pair.client.transport._socket)
     pair.client.send([bytes(WIDE_BYTES_MIN)])
     assert not widened
     pair.until(lambda: not pair.client.unsent_bytes)

@@ -1,9 +1,13 @@
 """Incremental fetch sessions: what is told, what is not, and who must go."""
 
+import gc
+
 import pytest
 
 from odradek.metrics.meter import Counter
 from odradek.protocol import errors
+from odradek.replica.delayed_fetch import DelayedFetch
+from odradek.replica.fetch import FetchParameters
 from odradek.replica.fetch_session import EPOCH_MAX, FetchSession, next_epoch
 from odradek.replica.session_cache import EVICTION_MS, SessionCache
 from odradek.sim.rng import SimRng
@@ -172,6 +176,57 @@ def test_an_idle_session_looks_at_no_partition(plane):
     plane.produce("a")
     assert [entry.index for entry in plane.replicas.sessions.get(session).fresh] == [0]
     assert plane.partition().watchers is None, "told once: the next append costs nothing"
+
+
+def parked(plane, session, epoch, version=17):
+    request = plane.fetch_request(session=(session, epoch), version=version, max_wait_ms=500)
+    pending = plane.on_reactor(lambda: plane.send(request, version))
+    assert not pending.is_done
+    return lambda: plane.decode(plane.wait(pending), request, version), pending
+
+
+def test_news_of_a_partition_are_work_for_who_follows_it_and_for_nobody_else(plane):
+    plane.create_topic("wide", 100)
+    everything = [("wide", index, 0) for index in range(100)]
+    sessions = [opened(plane, *everything, version=17) for _ in range(3)]
+    others = [opened(plane, *everything[:-1], version=17) for _ in range(5)]
+    waiting = {session: parked(plane, session, 1) for session in sessions + others}
+    plane.produce("a", topic="wide", index=99)
+    plane.sleep(1)
+    assert [session for session, (_, pending) in waiting.items() if pending.is_done] == sessions
+    for session, (answer, _) in waiting.items():
+        cached = plane.replicas.sessions.get(session)
+        assert [entry.index for entry in cached.fresh] == ([99] if session in sessions else [])
+        assert len(told(answer())) == (1 if session in sessions else 0)
+
+
+def test_a_fetch_that_waited_in_vain_leaves_nothing_behind(plane):
+    session = opened(plane, ("t", 0, 0), ("t", 1, 0), version=17)
+    gc.collect()
+    gc.disable()
+    try:
+        for epoch in range(1, 4):
+            answer, _ = parked(plane, session, epoch)
+            assert told(answer()) == []
+            del answer, _
+        left = [made for made in gc.get_objects() if isinstance(made, (DelayedFetch, FetchParameters))]
+    finally:
+        gc.enable()
+    assert left == [], "a cycle: only a garbage collection would find it"
+    assert plane.replicas.purgatories["Fetch"].size == 0
+
+
+def test_who_is_displaced_can_be_told_by_age_without_a_search():
+    found = cache(1)
+    old = session(5)
+    assert found.maybe_add(old, 0)
+    for now_ms in range(0, 3 * EVICTION_MS, EVICTION_MS // 4):
+        found.touch(old, now_ms)
+        assert old.is_old == (now_ms > EVICTION_MS)
+    assert found._evictable_by_all == [old.eviction_key] and found.partition_count == 5
+    old.size = 7
+    found.touch(old, 3 * EVICTION_MS)
+    assert found._evictable_by_all == [(False, 7, old.id)] and found.partition_count == 7
 
 
 def test_epochs_wrap_to_one():

@@ -109,6 +109,7 @@ class ThreadExecutor:
         while (run := self._runs.get()) is not None:
             run.to_the_end()
             self._ended.append(run)
+            run = None  # a thread that waits for the next job keeps nothing of the last one
             self._wake()
 
 
