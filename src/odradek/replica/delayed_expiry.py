@@ -2,7 +2,7 @@
 
 A thousand idle consumers ask twice a second each. With a timer for each the loop would wake for every one of them, once
 to tell it that there is nothing and once to hear that it asks again; on the same tick they are answered, and ask again,
-together. The tick is at most 1/32 of the wait and at most `TICK_MS_MAX`, and nobody is answered too early.
+together. The tick is at most 1/16 of the wait and at most `TICK_MS_MAX`, and nobody is answered too early.
 """
 
 from collections.abc import Callable
@@ -12,11 +12,11 @@ from typing import Protocol
 from odradek.reactor.loop import Loop
 from odradek.reactor.timers import Timer
 
-TICK_MS_MAX = 8
+TICK_MS_MAX = 16
 ROUND_SLICE = 64  # waits that are ended before others get their turn
 EMPTY_ROUNDS_MAX = 256  # that are kept for who comes next: one busy reader would make and drop one for every fetch
 
-_TICK_SHIFT = 5
+_TICK_SHIFT = 4
 
 
 class Expiring(Protocol):
