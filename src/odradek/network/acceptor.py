@@ -10,10 +10,8 @@ from odradek.reactor.loop import Loop
 from odradek.reactor.ports import READABLE, Listener, Socket
 from odradek.reactor.timers import Timer
 
-ACCEPTS_MAX = 16  # in one turn
-NEWCOMERS_MAX = (
-    256  # that were taken in and not served yet: more than that wait in the backlog, where they cost nothing
-)
+ACCEPTS_MAX = 8  # in one turn
+NEWCOMERS_MAX = 256  # that were taken in and not served yet: more of them wait in the backlog, where they cost nothing
 NO_FILES_PAUSE_MS = 100  # until another connection may have given back its descriptor
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from odradek.reactor.sending_end import SendingEnd
 
 INPUT_US_MAX = 2000
-LATE_US_MAX = 500
+LATE_US_MAX = 250
 CROWD = 16  # sources that are ready
 CROWDED_EVENTS_MAX = 256  # of a poll in a crowd: to hear of thousands in every turn takes longer than to serve some
 FULL_POLL_MS = 20  # even then, how often everything is asked for
