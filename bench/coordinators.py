@@ -10,16 +10,14 @@ worse. Kafka needs Java and Maven; without them only ours is shown. `python -m b
 """
 
 import argparse
-import tempfile
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 
-from bench import quiet_network
-from bench.contenders import Contender, Kafka, Odradek, kafka_is_there
+from bench import side_by_side
+from bench.contenders import Contender
 from bench.generators import Generators
-from bench.scoreboard import Line
+from bench.side_by_side import Figure, Figures, Sheet
 from bench.wire_client import LOOK_SECONDS, WireClient, create_topic, wait_until
 from odradek.protocol.messages.k08_offset_commit import (
     OffsetCommitRequest,
@@ -39,42 +37,33 @@ TOPIC, PARTITIONS = "coordinated", 100
 LOADED_GROUPS = 10_000  # each with an offset in every partition of the topic
 HEARTBEAT_P99_MS_MAX, LOADING_SECONDS_MAX, WAIT_MS_MAX = 50, 5, 50
 
-Figures = dict[str, float]
-
-# What is shown: a title, its unit, whether more is better, and what ours must stay below.
-LINES: dict[str, tuple[str, str, bool, float | None]] = {
-    "heartbeat_p50": ("heartbeat", "ms p50", False, None),
-    "heartbeat_p99": ("heartbeat", "ms p99", False, HEARTBEAT_P99_MS_MAX),
-    "commit_p50": ("commit of an offset", "ms p50", False, None),
-    "commit_p99": ("commit of an offset", "ms p99", False, None),
-    "answered": ("heartbeats and commits answered", "1/s", True, None),
-    "refused": ("of them refused", "%", False, None),
-    "groups_cpu": ("each of them", "µs CPU", False, None),
-    "transactions": (f"transactions of {PRODUCERS} producers", "1/s", True, None),
-    "transactions_cpu": ("each of them", "µs CPU", False, None),
-    "transactions_p50": ("each of them", "ms p50", False, None),
-    "start": ("start with 1,000,000 offsets, to the first answer", "s", False, None),
-    "loading": ("and from there until an offset is told", "s", False, LOADING_SECONDS_MAX),
-    "loading_cpu": ("start and loading together", "s CPU", False, None),
-    "wait": ("the longest another client waits meanwhile", "ms", False, WAIT_MS_MAX),
+FIGURES = {
+    "heartbeat_p50": Figure("heartbeat", "ms p50"),
+    "heartbeat_p99": Figure("heartbeat", "ms p99", bound=HEARTBEAT_P99_MS_MAX),
+    "commit_p50": Figure("commit of an offset", "ms p50"),
+    "commit_p99": Figure("commit of an offset", "ms p99"),
+    "answered": Figure("heartbeats and commits answered", "1/s", higher=True),
+    "refused": Figure("of them refused", "%"),
+    "groups_cpu": Figure("each of them", "µs CPU"),
+    "transactions": Figure(f"transactions of {PRODUCERS} producers", "1/s", higher=True),
+    "transactions_cpu": Figure("each of them", "µs CPU"),
+    "transactions_p50": Figure("each of them", "ms p50"),
+    "start": Figure("start with 1,000,000 offsets, to the first answer", "s"),
+    "loading": Figure("and from there until an offset is told", "s", bound=LOADING_SECONDS_MAX),
+    "loading_cpu": Figure("start and loading together", "s CPU"),
+    "wait": Figure("the longest another client waits meanwhile", "ms", bound=WAIT_MS_MAX),
 }
 
 
 def main(arguments: list[str] | None = None) -> None:
     arguments = arguments or []
     options = _options(arguments)
-    reason = "left out" if options.without_kafka else kafka_is_there()
-    if quiet_network.runs_inside("bench.coordinators", arguments):
-        return
-    quiet_network.set_up()
-    if reason:
-        print(f"Kafka is not measured: {reason}")
-    makers: list[type[Contender]] = [Odradek] if reason else [Odradek, Kafka]
-    lines: dict[str, Line] = {}
-    with tempfile.TemporaryDirectory(prefix="odradek-bench-", dir=options.directory) as name:
+
+    def measure(sheet: Sheet) -> None:
         for part in options.parts.split(","):
-            PARTS[part](Path(name), makers, lines, options)
-    print("\n" + _table(lines))
+            PARTS[part](sheet, options)
+
+    side_by_side.run("bench.coordinators", arguments, options, FIGURES, measure)
 
 
 def _options(arguments: list[str]) -> argparse.Namespace:
@@ -83,21 +72,19 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=20, help="of load in each (20)")
     parser.add_argument("--groups", type=int, default=GROUPS, help=f"of {MEMBERS} members each ({GROUPS})")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"only these, by comma: {', '.join(PARTS)}")
-    parser.add_argument("--without-kafka", action="store_true", help="only ours")
-    parser.add_argument("--directory", help="where the logs go")
+    side_by_side.add_options(parser)
     return parser.parse_args(arguments)
 
 
 # Groups and transactions.
 
 
-def _measure_live(
-    root: Path, makers: list[type[Contender]], lines: dict[str, Line], options: argparse.Namespace, part: str
-) -> None:
+def _measure_live(sheet: Sheet, options: argparse.Namespace, part: str) -> None:
     measure = {"groups": _groups, "transactions": _transactions}[part]
-    generators = Generators(root)
+    generators = Generators(sheet.root)
     contenders = [
-        maker(root / f"{part}-data" / maker.__name__, port) for maker, port in zip(makers, PORTS, strict=False)
+        maker(sheet.root / f"{part}-data" / maker.__name__, port)
+        for maker, port in zip(sheet.makers, PORTS, strict=False)
     ]
     try:
         for contender in contenders:
@@ -107,7 +94,7 @@ def _measure_live(
             measure(generators, contender, contender.warm_seconds, options)
         for number in range(options.rounds):
             for contender in contenders:
-                _note(lines, contender, number, measure(generators, contender, options.seconds, options))
+                sheet.note(contender, number, measure(generators, contender, options.seconds, options))
     finally:
         for contender in contenders:
             contender.remove()
@@ -149,12 +136,11 @@ def _find_coordinator(port: int, key_type: int) -> None:
 # Loading.
 
 
-def _measure_loading(
-    root: Path, makers: list[type[Contender]], lines: dict[str, Line], options: argparse.Namespace
-) -> None:
+def _measure_loading(sheet: Sheet, options: argparse.Namespace) -> None:
     configs = {"offsets.topic.num.partitions": "1"}
     contenders = [
-        maker(root / "loading-data" / maker.__name__, port, configs) for maker, port in zip(makers, PORTS, strict=False)
+        maker(sheet.root / "loading-data" / maker.__name__, port, configs)
+        for maker, port in zip(sheet.makers, PORTS, strict=False)
     ]
     try:
         for contender in contenders:
@@ -165,7 +151,7 @@ def _measure_loading(
             contender.stop()
         for number in range(options.rounds):
             for contender in contenders:
-                _note(lines, contender, number, _load(contender))
+                sheet.note(contender, number, _load(contender))
                 contender.stop()
     finally:
         for contender in contenders:
@@ -241,27 +227,11 @@ class _Waiting:
         return self._longest
 
 
-PARTS: dict[str, Callable[[Path, list[type[Contender]], dict[str, Line], argparse.Namespace], None]] = {
+PARTS: dict[str, Callable[[Sheet, argparse.Namespace], None]] = {
     "groups": lambda *arguments: _measure_live(*arguments, part="groups"),
     "transactions": lambda *arguments: _measure_live(*arguments, part="transactions"),
     "loading": _measure_loading,
 }
-
-
-# For people.
-
-
-def _note(lines: dict[str, Line], contender: Contender, number: int, figures: Figures) -> None:
-    for key, value in figures.items():
-        title, unit, higher, bound = LINES[key]
-        lines.setdefault(key, Line(title, unit, higher=higher, bound=bound)).add(contender.name, value)
-    told = ", ".join(f"{key} {value:,.3g} {LINES[key][1]}" for key, value in figures.items())
-    print(f"{number + 1} {contender.name}: {told}", flush=True)
-
-
-def _table(lines: dict[str, Line]) -> str:
-    rows = ["| workload | figure | odradek | Kafka | ratio | gate | |", "|---|---|---|---|---|---|---|"]
-    return "\n".join([*rows, *(line.row() for line in lines.values())])
 
 
 if __name__ == "__main__":

@@ -9,14 +9,12 @@ only ours is shown. `python -m bench.sessions --help` has options.
 """
 
 import argparse
-import tempfile
 import threading
-from pathlib import Path
 
-from bench import quiet_network
-from bench.contenders import Contender, Kafka, Odradek, kafka_is_there
+from bench import side_by_side
+from bench.contenders import Contender
 from bench.generators import Generators
-from bench.scoreboard import Line
+from bench.side_by_side import Figure, Figures, Sheet
 from bench.wire_client import WireClient, create_topic, produce
 from odradek.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 
@@ -27,34 +25,26 @@ SHARE_MAX = 10
 # Kafka deals sessions out to eight parts of its cache by chance, and a part that is full gives none
 SLOTS = "max.incremental.fetch.session.cache.slots"
 
-Figures = dict[str, float]
 
-# What is shown: a title, its unit, whether more is better, and what ours must stay below.
-LINES: dict[str, tuple[str, str, bool, float | None]] = {
-    "idle_share": ("{sessions} idle sessions of {partitions} partitions", "% of a core", False, SHARE_MAX),
-    "idle_each": ("each empty fetch", "µs CPU", False, None),
-    "late_p99": ("its answer comes late by", "ms p99", False, None),
-    "open": ("opening a session", "ms", False, None),
-    "memory": ("memory of a session", "KB", False, None),
-    "news_share": ("the same, a record a second in one partition", "% of a core", False, None),
-    "news_each": ("beyond the idle ones, each answer with the record", "µs CPU", False, None),
-}
+def _shown(options: argparse.Namespace) -> dict[str, Figure]:
+    partitions = options.partitions * TOPICS
+    return {
+        "idle_share": Figure(
+            f"{options.sessions:,} idle sessions of {partitions:,} partitions", "% of a core", bound=SHARE_MAX
+        ),
+        "idle_each": Figure("each empty fetch", "µs CPU"),
+        "late_p99": Figure("its answer comes late by", "ms p99"),
+        "open": Figure("opening a session", "ms"),
+        "memory": Figure("memory of a session", "KB"),
+        "news_share": Figure("the same, a record a second in one partition", "% of a core"),
+        "news_each": Figure("beyond the idle ones, each answer with the record", "µs CPU"),
+    }
 
 
 def main(arguments: list[str] | None = None) -> None:
     arguments = arguments or []
     options = _options(arguments)
-    reason = "left out" if options.without_kafka else kafka_is_there()
-    if quiet_network.runs_inside("bench.sessions", arguments):
-        return
-    quiet_network.set_up()
-    if reason:
-        print(f"Kafka is not measured: {reason}")
-    makers: list[type[Contender]] = [Odradek] if reason else [Odradek, Kafka]
-    lines: dict[str, Line] = {}
-    with tempfile.TemporaryDirectory(prefix="odradek-bench-", dir=options.directory) as name:
-        _measure(Path(name), makers, lines, options)
-    print("\n" + _table(lines))
+    side_by_side.run("bench.sessions", arguments, options, _shown(options), lambda sheet: _measure(sheet, options))
 
 
 def _options(arguments: list[str]) -> argparse.Namespace:
@@ -63,19 +53,18 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=10, help="of each figure (10)")
     parser.add_argument("--sessions", type=int, default=SESSIONS, help=f"a connection each ({SESSIONS})")
     parser.add_argument("--partitions", type=int, default=PARTITIONS, help=f"in each of {TOPICS} topics ({PARTITIONS})")
-    parser.add_argument("--without-kafka", action="store_true", help="only ours")
-    parser.add_argument("--directory", help="where the logs go")
+    side_by_side.add_options(parser)
     return parser.parse_args(arguments)
 
 
-def _measure(root: Path, makers: list[type[Contender]], lines: dict[str, Line], options: argparse.Namespace) -> None:
+def _measure(sheet: Sheet, options: argparse.Namespace) -> None:
     """One after the other: a broker that is idle takes memory all the same, and its own share of the cores."""
-    generators = Generators(root)
-    for maker, port in zip(makers, PORTS, strict=False):
-        contender = maker(root / maker.__name__, port, {SLOTS: str(2 * options.sessions)})
+    generators = Generators(sheet.root)
+    for maker, port in zip(sheet.makers, PORTS, strict=False):
+        contender = maker(sheet.root / maker.__name__, port, {SLOTS: str(2 * options.sessions)})
         try:
             for number in range(options.rounds):
-                _note(lines, contender, number, options, _round(generators, contender, options))
+                sheet.note(contender, number, _round(generators, contender, options))
         finally:
             contender.remove()
 
@@ -145,25 +134,6 @@ class _Writer:
         with WireClient(self._port) as client:
             while not self._is_over.wait(NEWS_SECONDS):
                 produce(client, self._topic, 0)
-
-
-# For people.
-
-
-def _note(
-    lines: dict[str, Line], contender: Contender, number: int, options: argparse.Namespace, figures: Figures
-) -> None:
-    shape = {"sessions": options.sessions, "partitions": options.partitions * TOPICS}
-    for key, value in figures.items():
-        title, unit, higher, bound = LINES[key]
-        lines.setdefault(key, Line(title.format(**shape), unit, higher=higher, bound=bound)).add(contender.name, value)
-    told = ", ".join(f"{key} {value:,.3g} {LINES[key][1]}" for key, value in figures.items())
-    print(f"{number + 1} {contender.name}: {told}", flush=True)
-
-
-def _table(lines: dict[str, Line]) -> str:
-    rows = ["| workload | figure | odradek | Kafka | ratio | gate | |", "|---|---|---|---|---|---|---|"]
-    return "\n".join([*rows, *(line.row() for line in lines.values())])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Answers that go out together: where several connections are served in a row, small ones wait for each other."""
 
+import pytest
+
 from network_kit import correlation_id_of, echo, request
 from odradek.reactor.loop import BURST
 from odradek.reactor.sending_end import JOIN_BYTES_MAX
@@ -89,29 +91,21 @@ class SecondEnds:
         return echo(connection, frame)
 
 
-def test_a_connection_that_closes_takes_its_postponed_answer_along(real_rig):
+@pytest.mark.parametrize(
+    "how, last",
+    [
+        pytest.param(lambda connection: connection.close("enough"), 9, id="it takes its postponed answer along"),
+        pytest.param(lambda connection: connection.close_after_send("enough"), 77, id="it sends it before"),
+    ],
+)
+def test_a_connection_that_is_closed_within_a_burst(real_rig, how, last):
     log, clients = started(real_rig, 2)
-    log.instead[77] = SecondEnds(lambda connection: connection.close("enough"))
+    log.instead[77] = SecondEnds(how)
     for client in clients:
         client.send(request(77, SMALL))
-    real_rig.until(
-        lambda: (
-            sorted((client.is_closed, client.correlation_ids()[-1]) for client in clients) == [(False, 77), (True, 9)]
-        )
-    )
+    expected = [(False, 77), (True, last)]
+    real_rig.until(lambda: sorted((one.is_closed, one.correlation_ids()[-1]) for one in clients) == expected)
     assert real_rig.errors == []
-
-
-def test_a_postponed_answer_goes_out_before_the_close_that_waits_for_it(real_rig):
-    log, clients = started(real_rig, 2)
-    log.instead[77] = SecondEnds(lambda connection: connection.close_after_send("enough"))
-    for client in clients:
-        client.send(request(77, SMALL))
-    real_rig.until(
-        lambda: (
-            sorted((client.is_closed, client.correlation_ids()[-1]) for client in clients) == [(False, 77), (True, 77)]
-        )
-    )
 
 
 def test_who_does_not_read_gets_its_answers_in_order_when_it_does(rig):
