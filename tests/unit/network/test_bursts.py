@@ -47,7 +47,7 @@ def test_small_answers_of_a_few_connections_go_out_together(real_rig):
     ask_together(real_rig, clients, request(77, SMALL))
     assert [client.correlation_ids()[-1] for client in clients] == [77] * len(clients)
     steps = [after - before for before, after in zip(log.out, log.out[1:], strict=False)]
-    assert steps.count(0) >= len(clients) - 3, "nothing went out between most of them"
+    assert steps.count(0) >= len(clients) // 2, "between most of them nothing went out"
     assert max(steps) <= BURST * (len(SMALL) + 8)
 
 
