@@ -212,7 +212,11 @@ def test_a_class_with_plans_can_be_collected():
 
 def test_decoding_leaves_no_garbage(codec):
     data = FetchRequest(topics=[FetchTopic(topic_id=TOPIC_ID)]).to_bytes(17)
-    gc.collect()
-    for _ in range(100):
-        codec.decode(FetchRequest.plan(17), data, 0)
-    assert gc.collect() == 0
+
+    def garbage():
+        gc.collect()
+        for _ in range(100):
+            codec.decode(FetchRequest.plan(17), data, 0)
+        return gc.collect()
+
+    assert min(garbage() for _ in range(3)) == 0, "others in this process may leave some now and then, not every time"
