@@ -36,6 +36,7 @@ class SpawnedService:
 PARTS = ("admin", "consumer", "producer")
 RUN_SECONDS_MAX = 600
 TEST_SECONDS_MAX = 120
+AGAIN_MAX = 2  # failed tests that may have met a race of the client's own
 
 
 class Outcome(NamedTuple):
@@ -65,14 +66,26 @@ def _install(where):
 
 
 def run(bootstrap, kafka_version, scratch: Path) -> Outcome:
-    """`kafka_version` is what the clients are told of the broker: it fixes the versions that they speak."""
+    """`kafka_version` is what the clients are told of the broker: it fixes the versions that they speak.
+
+    Once in a hundred runs or so a consumer of 3.0.12 that subscribes while its bootstrap is under way forgets to ask
+    for its topic, and sleeps for five minutes. So what has failed is run once more, if it is little.
+    """
+    first = _run(bootstrap, kafka_version, scratch, [f"test/integration/test_{part}_integration.py" for part in PARTS])
+    if not 0 < len(first.failed) <= AGAIN_MAX:
+        return first
+    again = _run(bootstrap, kafka_version, scratch, first.failed)
+    return Outcome(first.passed + again.passed, first.skipped + again.skipped, again.failed)
+
+
+def _run(bootstrap, kafka_version, scratch: Path, tests: list[str]) -> Outcome:
     where, report = directory(), scratch / "report.xml"
     settings = {"KAFKA_VERSION": kafka_version, "KAFKA_URI": f"kafka://{bootstrap}", "KAFKA_ROOT": os.fspath(scratch)}
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PYTHON"))}
     command = [os.fspath(where / "venv" / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += [f"--timeout={TEST_SECONDS_MAX}", "--timeout-method=signal", "-o", "log_level=WARNING"]
-    command += [f"--junitxml={report}", *(f"test/integration/test_{part}_integration.py" for part in PARTS)]
-    with open(scratch / "suite.log", "wb") as log:
+    command += [f"--junitxml={report}", *tests]
+    with open(scratch / "suite.log", "ab") as log:
         subprocess.run(
             command,
             cwd=where / "suite",
@@ -86,11 +99,12 @@ def run(bootstrap, kafka_version, scratch: Path) -> Outcome:
 
 
 def _outcome(report: Path) -> Outcome:
+    """What has failed by the names that pytest takes."""
     failed, passed, skipped = [], 0, 0
     for case in ElementTree.parse(report).getroot().iter("testcase"):
         kinds = {child.tag for child in case}
         if kinds & {"failure", "error"}:
-            failed.append(case.get("name") or "?")
+            failed.append(f"{case.get('classname', '?').replace('.', '/')}.py::{case.get('name', '?')}")
         elif "skipped" in kinds:
             skipped += 1
         else:
