@@ -43,7 +43,7 @@ FULL_POLL_SHARE = 16  # or less often: to take in what it told may take one part
 FULL_POLL_MS_MAX = 200  # timers wait for it
 SLOW_TURN_US = 50_000
 NOTABLE_US = 1000  # a call that is shorter is not what made a turn slow
-BURST = 8
+BURST = 8  # connections whose answers go out together: most of the gain, and the first waits for few
 COMPLETIONS_PER_LOOK = 64  # callbacks before it counts how long they took
 
 OnError = Callable[[BaseException, Any], None]  # takes what failed: a handler, a callback or a task

@@ -92,7 +92,8 @@ class SendingEnd:
 
     @property
     def unsent_bytes(self) -> int:
-        return self._out.size_bytes if self._out is not None else 0
+        postponed = 0 if self._postponed is None else len(self._postponed)
+        return postponed if self._out is None else self._out.size_bytes
 
     # How it goes
 

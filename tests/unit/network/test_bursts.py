@@ -51,6 +51,20 @@ def test_small_answers_of_a_few_connections_go_out_together(real_rig):
     assert max(steps) <= BURST * (len(SMALL) + 8)
 
 
+def test_a_postponed_answer_is_one_that_is_on_its_way(real_rig):
+    """Whoever stops the server waits for it."""
+    log, clients = started(real_rig, 2)
+    busy = []
+
+    def look(connection, frame):
+        busy.append(sum(one.is_busy for one in real_rig.server.connections()))
+        return echo(connection, frame)
+
+    log.instead[77] = look
+    ask_together(real_rig, clients, request(77, SMALL))
+    assert busy == [0, 1]
+
+
 def test_a_large_answer_goes_out_at_once(real_rig):
     log, clients = started(real_rig, 3)
     ask_together(real_rig, clients, request(77, b"y" * JOIN_BYTES_MAX))
