@@ -2,28 +2,38 @@
 PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
-INSTALLED := $(VENV)/.installed
+RUNTIME := $(VENV)/.runtime
+TOOLS := $(VENV)/.tools
 SOURCES := pyproject.toml setup.py $(shell find src -name '*.pyx')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup start test lint format unit property sim fuzz interop system bench long pages clean
+.PHONY: help setup start test lint format unit property sim fuzz interop system bench wheel long pages clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
 
-setup: $(INSTALLED) ## make the virtual environment, install the package, compile the extensions
+setup: $(TOOLS) ## make the virtual environment with the package, its compiled extensions and the tools of developers
 
 IS_NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
+PIP_INSTALL = $(PY) -m pip --disable-pip-version-check install --quiet --editable
 
-$(INSTALLED): $(SOURCES)
+$(VENV)/bin/python:
 	@$(PYTHON) $(IS_NEW_ENOUGH) || { echo 'Python 3.11 or newer is needed: make $(MAKECMDGOALS) PYTHON=python3.12'; exit 1; }
-	@$(PY) $(IS_NEW_ENOUGH) 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
-	@echo 'installing odradek and its tools into $(VENV), which takes about a minute'
-	@$(PY) -m pip install --quiet --upgrade pip
-	@$(PY) -m pip install --quiet --editable '.[dev,bench]'
+	@$(PYTHON) -m venv --clear $(VENV)
+
+# What running needs, and nothing else: the broker, its two libraries, the compiled extensions.
+$(RUNTIME): $(SOURCES) | $(PY)
+	@echo 'installing odradek into $(VENV), which takes half a minute the first time'
+	@$(PIP_INSTALL) .
 	@touch $@
 
-start: setup ## run a broker on 127.0.0.1:9092 (ARGS='--listen HOST:PORT ...' for more)
+# The same with the tools of tests and benchmarks.
+$(TOOLS): $(SOURCES) | $(PY)
+	@echo 'installing odradek and the tools of developers into $(VENV), which takes about a minute the first time'
+	@$(PIP_INSTALL) '.[dev,bench]'
+	@touch $(RUNTIME) $@
+
+start: $(RUNTIME) ## run a broker on 127.0.0.1:9092 (ARGS='--listen HOST:PORT ...' for more)
 	@$(VENV)/bin/odradek start $(ARGS)
 
 test: setup ## run every stage that CI runs, with its time budget
@@ -60,6 +70,9 @@ fuzz: setup ## fuzz every decoder for HOURS hours (default 1)
 
 bench: setup ## speed beside other clients, in the same run
 	$(PY) -m bench
+
+wheel: setup ## a wheel with the compiled extensions and a source distribution, in dist/
+	$(PY) -m build --outdir dist
 
 long: setup ## what is too long for CI: many more examples, an hour of fuzzing, the suites in ODRADEK_SUITES
 	$(PY) tools/stages.py --long
