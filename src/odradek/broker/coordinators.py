@@ -38,7 +38,7 @@ class Coordinators:
         register_groups(services.metrics, services.groups)
         register_transactions(services.metrics, services.transactions)
         self._all: list[Coordinator] = [services.groups, services.transactions]
-        if services.release.name != "3.3":
+        if services.release.behaviour.has_share_groups:
             self._all.append(self._share_groups(services, _teller(log)))
 
     @staticmethod

@@ -96,7 +96,7 @@ def _checked(core: "ControllerCore", creation: AclCreation) -> Acl:
         raise UnknownServerError()  # so does Kafka: an entry, unlike a filter, names one thing
     if creation.resource_pattern_type not in (LITERAL, PREFIXED):
         raise UnknownServerError()
-    if core.release.name != "3.3" and ":" not in creation.principal:
+    if core.release.behaviour.requires_principal_type and ":" not in creation.principal:
         raise InvalidRequest(
             f"Could not parse principal from `{creation.principal}` (no colon is present separating the principal type"
             " from the principal name)"

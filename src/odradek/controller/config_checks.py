@@ -38,10 +38,10 @@ def check_resource(core: "ControllerCore", resource_type: int, name: str) -> Non
             raise UnknownTopicOrPartition(f"The topic '{name}' does not exist.")
     elif resource_type == BROKER:
         _check_broker(core, name)
-    elif resource_type == CLIENT_METRICS and core.release.name != "3.3":
+    elif resource_type == CLIENT_METRICS and core.release.behaviour.has_client_metrics:
         if not name:
             raise InvalidRequest("Subscription name can't be empty")
-    elif resource_type == GROUP and core.release.name != "3.3":
+    elif resource_type == GROUP and core.release.behaviour.has_group_configs:
         if not name:
             raise InvalidRequest("Default group resources are not allowed.")
     else:
@@ -73,21 +73,21 @@ def _check_broker(core: "ControllerCore", name: str) -> None:
 def check_broker_configs(core: "ControllerCore", name: str, changed: Iterable[str], configs: Mapping[str, str]) -> None:
     """Names that may change while a broker runs, in the layer that they are meant for, with values that go together."""
     release = core.release.name
+    shown = core.release.behaviour.names
     rows = {key: broker.TABLE.find(key, release) for key in changed}
     fixed = [key for key, row in rows.items() if row is not None and not row.is_dynamic]
     if fixed:
-        raise InvalidRequest(f"Cannot update these configs dynamically: {_java_set(fixed, release)}")
+        raise InvalidRequest(f"Cannot update these configs dynamically: {shown(fixed)}")
     bare = [key for key, row in rows.items() if row is not None and _needs_listener(key)]
     if bare:
         raise InvalidRequest(
             "These security configs can be dynamically updated only per-listener using the listener prefix:"
-            f" {_java_set(bare, release)}"
+            f" {shown(bare)}"
         )
     own = [key for key, row in rows.items() if row is not None and row.update_mode == PER_BROKER]
     if name == CLUSTER_DEFAULT and own:
         raise InvalidRequest(
-            "Cannot update these configs at default cluster level, broker id must be specified:"
-            f" {_java_set(own, release)}"
+            f"Cannot update these configs at default cluster level, broker id must be specified: {shown(own)}"
         )
     try:
         _check_layers(core, name, configs)
@@ -120,10 +120,6 @@ def _bad_thread_count(key: str, value: int, reason: str) -> ConfigError:
 
 def _needs_listener(name: str) -> bool:
     return name.startswith("ssl.")
-
-
-def _java_set(names: list[str], release: str) -> str:
-    return f"Set({', '.join(names)})" if release == "3.3" else f"[{', '.join(names)}]"
 
 
 def _check_client_metrics(configs: Mapping[str, str]) -> None:

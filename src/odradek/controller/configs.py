@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from odradek.config.errors import ConfigError
 from odradek.config.sources import BrokerLayers, describe_topic
+from odradek.protocol import releases
 from odradek.protocol.messages.metadata_topics import ConfigRecord
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Configs:
     def _describe(self, overrides: Mapping[str, str]) -> "list[CreatableTopicConfigs]":
         from odradek.protocol.messages.k19_create_topics import CreatableTopicConfigs
 
+        shows_all = not releases.by_name(self._release).behaviour.hides_internal_configs
         described = sorted(describe_topic(self.layers, overrides), key=lambda item: item.name)
         return [
             CreatableTopicConfigs(
@@ -73,7 +75,7 @@ class Configs:
                 is_sensitive=item.is_sensitive,
             )
             for item in described
-            if item.definition is None or not item.definition.internal or self._release == "3.3"
+            if item.definition is None or not item.definition.internal or shows_all
         ]
 
     # Records

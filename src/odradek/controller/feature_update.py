@@ -48,12 +48,13 @@ def _decide(
     outcomes: dict[str, KafkaError | None],
 ) -> FeaturesDecision:
     failed = next((error for error in outcomes.values() if error is not None), None)
-    if failed is not None and core.release.name != "3.3":
+    is_together = core.release.behaviour.updates_features_together
+    if failed is not None and is_together:
         why = f"The update failed for all features since the following feature had an error: {failed.message}"
         return answer(UpdateFeaturesResponse(error_code=failed.code, error_message=why))
     if failed is not None or request.validate_only:
         records = []
-    top_message = "" if core.release.name == "3.3" else None
+    top_message = None if is_together else ""
     results = [_result(core, feature, error) for feature, error in outcomes.items()]
     response = UpdateFeaturesResponse(error_code=NONE, error_message=top_message, results=results)
     return Decision(core.versioned(records), response)
@@ -62,4 +63,5 @@ def _decide(
 def _result(core: "ControllerCore", feature: str, error: KafkaError | None) -> UpdatableFeatureResult:
     if error is not None:
         return UpdatableFeatureResult(feature=feature, error_code=error.code, error_message=error.message)
-    return UpdatableFeatureResult(feature=feature, error_message=None if core.release.name == "3.3" else "NONE")
+    told = "NONE" if core.release.behaviour.updates_features_together else None
+    return UpdatableFeatureResult(feature=feature, error_message=told)

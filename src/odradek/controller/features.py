@@ -119,7 +119,7 @@ class Features:
         if name != versions.METADATA_VERSION:
             return
         lead = f"Unsupported metadata.version downgrade from {current} to {level}."
-        if self._release.name == "3.3":
+        if not self._release.behaviour.names_downgraded_metadata_version:
             lead = f"Invalid metadata.version {level}."
         if any(level < changed <= current for changed in _CHANGED_METADATA):
             if upgrade_type == SAFE_DOWNGRADE:

@@ -93,12 +93,12 @@ def _check_value(core: "ControllerCore", table: Table, op: k49.OpData) -> None:
     row = table.rows.get(op.key)
     if row is None:
         raise InvalidRequest(f"Invalid configuration key {op.key}")
-    is_3_3 = core.release.name == "3.3"
-    if op.value <= 0 and not is_3_3:
+    must_be_positive = core.release.behaviour.requires_positive_quotas
+    if op.value <= 0 and must_be_positive:
         raise InvalidRequest(f"Quota {op.key} must be greater than 0")
     if row.type is not DOUBLE and not abs(op.value - round(op.value) if abs(op.value) < 2**63 else 0) < 1e-6:
-        text = f"Configuration {op.key} must be a Long value" if is_3_3 else f"{op.key} cannot be a fractional value."
-        raise InvalidRequest(text)
+        fractional = f"{op.key} cannot be a fractional value."
+        raise InvalidRequest(fractional if must_be_positive else f"Configuration {op.key} must be a Long value")
 
 
 def _record(entity: Entity, key: str, *, value: float = 0.0, remove: bool = False) -> ClientQuotaRecord:

@@ -88,9 +88,8 @@ def unregister_broker(core: "ControllerCore", broker_id: int) -> Decision[Unregi
     broker = core.cluster.brokers.get(broker_id)
     if broker is None:
         # a 3.3 has the code alone
-        raise BrokerIdNotRegistered(
-            "" if core.release.name == "3.3" else f"Broker ID {broker_id} is not currently registered"
-        )
+        is_told = core.release.behaviour.tells_unregistered_broker
+        raise BrokerIdNotRegistered(f"Broker ID {broker_id} is not currently registered" if is_told else "")
     gone = UnregisterBrokerRecord(broker_id=broker_id, broker_epoch=broker.epoch)
     records: Iterator[Message | None] = chain(elections.broker_left(core, broker_id), [gone])
     core.sessions.end(broker_id)

@@ -99,7 +99,8 @@ def _new_topic(core: "ControllerCore", topic: CreatableTopic) -> list[Message]:
         ConfigRecord(resource_type=TOPIC, resource_name=topic.name, name=name, value=value)
         for name, value in configs.items()
     ]
-    head = [*config_records, *head] if core.release.name == "3.3" else [*head, *config_records]
+    is_topic_first = core.release.behaviour.writes_topics_before_configs
+    head = [*head, *config_records] if is_topic_first else [*config_records, *head]
     if core.features.has_eligible_leader_replicas and MIN_INSYNC_REPLICAS in configs:
         head.append(ClearElrRecord(topic_name=topic.name))
     return head + _partition_records(topic_id, shapes, first=0)
@@ -137,7 +138,8 @@ def _place(core: "ControllerCore", count: int, factor: int, first: int = 0) -> l
     try:
         return place(core.cluster.hosts(), count, factor, core.stream, first)
     except InvalidReplicationFactor as error:
-        cordoned = "" if core.release.name == "3.3" else " or some brokers have all their log directories cordoned"
+        knows_cordoned = core.release.behaviour.knows_cordoned_dirs
+        cordoned = " or some brokers have all their log directories cordoned" if knows_cordoned else ""
         reason = error.message if error.message.endswith(".") else f"{error.message}{cordoned}."
         raise InvalidReplicationFactor(f"Unable to replicate the partition {factor} time(s): {reason}") from None
 

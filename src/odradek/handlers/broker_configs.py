@@ -27,21 +27,17 @@ class Operation(Protocol):
 def check(call: Call, broker_name: str, configs: Mapping[str, str]) -> None:
     """Raises InvalidRequest if these cannot become the dynamic configs of that broker, or of all (no name)."""
     release = call.services.release.name
+    shown = call.services.release.behaviour.names
     rows = {name: broker.TABLE.find(name, release) for name in configs}
     fixed = [name for name, row in rows.items() if row is not None and not row.is_dynamic]
     if fixed:
-        raise errors.InvalidRequest(f"Cannot update these configs dynamically: {_listed(fixed, release)}")
+        raise errors.InvalidRequest(f"Cannot update these configs dynamically: {shown(fixed)}")
     per_broker = [name for name, row in rows.items() if row is not None and row.update_mode == PER_BROKER]
     if per_broker and not broker_name:
         raise errors.InvalidRequest(
-            "Cannot update these configs at default cluster level, broker id must be specified: "
-            + _listed(per_broker, release)
+            "Cannot update these configs at default cluster level, broker id must be specified: " + shown(per_broker)
         )
     _check_together(call, broker_name, {name: value for name, value in configs.items() if rows[name] is not None})
-
-
-def _listed(names: Iterable[str], release: str) -> str:
-    return f"Set({', '.join(names)})" if release == "3.3" else f"[{', '.join(names)}]"
 
 
 def _check_together(call: Call, broker_name: str, configs: Mapping[str, str]) -> None:

@@ -5,9 +5,10 @@ from odradek.protocol.releases import Release
 
 __all__ = ["BROKER", "BROKER_LOGGER", "CLIENT_METRICS", "GROUP", "TOPIC", "is_known"]
 
-_SINCE_3_3 = (TOPIC, BROKER, BROKER_LOGGER)
-_SINCE_4_3 = (*_SINCE_3_3, CLIENT_METRICS, GROUP)
+_ALWAYS = (TOPIC, BROKER, BROKER_LOGGER)
 
 
 def is_known(release: Release, resource_type: int) -> bool:
-    return resource_type in (_SINCE_3_3 if release.name == "3.3" else _SINCE_4_3)
+    if resource_type == CLIENT_METRICS:
+        return release.behaviour.has_client_metrics
+    return resource_type in _ALWAYS or (resource_type == GROUP and release.behaviour.has_group_configs)

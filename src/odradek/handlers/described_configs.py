@@ -19,6 +19,7 @@ from odradek.config.sources import (
     describe_topic,
 )
 from odradek.config.types import text_of
+from odradek.protocol import releases
 
 _IMPLIED = ("broker.id", "node.id")
 _GROUP_PREFIX = "group."  # consumer.session.timeout.ms of a group stands over group.consumer.session.timeout.ms
@@ -38,9 +39,8 @@ def of_broker(layers: BrokerLayers, dynamic: Mapping[str, str]) -> list[Describe
     listed = describe_broker(
         layers, [name for name in layers.config if (broker.base_of_listener_config(name) or name) in rows]
     )
-    known = [
-        _completed(layers, described) for described in listed if layers.release == "3.3" or _is_shown(described, given)
-    ]
+    shows_all = not releases.by_name(layers.release).behaviour.hides_internal_configs
+    known = [_completed(layers, described) for described in listed if shows_all or _is_shown(described, given)]
     names = {described.name for described in known}
     others = [_unknown(name, STATIC_BROKER_CONFIG) for name in layers.static if name not in names]
     others += [_unknown(name, DYNAMIC_BROKER_CONFIG) for name in dynamic if name not in names]

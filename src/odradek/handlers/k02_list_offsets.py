@@ -71,7 +71,7 @@ def _repeated(request: ListOffsetsRequest) -> set[tuple[str, int]]:
 
 
 def _once(call: Call, topic: ListOffsetsTopic, repeated: set[tuple[str, int]]) -> list[ListOffsetsPartition]:
-    if not repeated or call.services.release.name == "3.3":
+    if not repeated or not call.services.release.behaviour.merges_repeated_partitions:
         return topic.partitions
     return list({asked.partition_index: asked for asked in topic.partitions}.values())
 
@@ -114,7 +114,7 @@ async def _found(
 
 
 def _check_place(call: Call, timestamp: int) -> None:
-    if timestamp >= 0 or call.services.release.name == "3.3":
+    if timestamp >= 0 or not call.services.release.behaviour.refuses_unknown_timestamps:
         return
     version_min = _PLACES.get(timestamp)
     if version_min is None or call.version < version_min:

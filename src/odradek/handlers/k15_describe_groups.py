@@ -45,7 +45,7 @@ async def describe_groups(call: Call, request: DescribeGroupsRequest) -> Describ
 
 def _operations(call: Call, group_id: str) -> int:
     allowed = acl.authorized_operations(call, acl.GROUP, group_id)
-    return allowed & ~_ON_CONFIGS if call.services.release.name == "3.3" else allowed
+    return allowed if call.services.release.behaviour.describes_rights_to_group_configs else allowed & ~_ON_CONFIGS
 
 
 async def _described(call: Call, group_id: str) -> DescribedGroup:

@@ -104,7 +104,7 @@ async def _joined(call: Call, request: TxnOffsetCommitRequest, partition: Partit
     """Ends when the partition is in the transaction. None: there was nothing to ask."""
     replicas = call.services.replicas
     is_add = call.version >= ADD_VERSION_MIN
-    if replicas.release.name == "3.3" or not (is_add or replicas.verifies_transactions):
+    if not replicas.release.behaviour.verifies_transactions or not (is_add or replicas.verifies_transactions):
         return None
     producer_id, producer_epoch = request.producer_id, request.producer_epoch
     producers = partition.leader_log().producers

@@ -70,7 +70,7 @@ async def _describe(call: Call, log_dir: LogDir, wanted: Wanted | None) -> Descr
 
 def _topics(call: Call, log_dir: LogDir, wanted: Wanted | None) -> list[DescribeLogDirsTopic]:
     topics: dict[str, list[DescribeLogDirsPartition]] = {}
-    if call.services.release.name == "3.3":
+    if not call.services.release.behaviour.omits_topics_without_answer:
         topics = {topic: [] for topic, _ in sorted(log_dir.logs)}
     for found in replicas_in(call.services.replicas, log_dir, wanted):
         partition = DescribeLogDirsPartition(

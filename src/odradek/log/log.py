@@ -274,12 +274,14 @@ class Log:
         """The answer to earliest (-2), latest (-1) and the like; None if it takes `lookup_job`."""
         return lookup.special_offset(self, timestamp)
 
-    def lookup_job(self, timestamp: int, *, as_in_3_3: bool = False, told: list[LargestTimestamp] | None = None) -> Job:
+    def lookup_job(
+        self, timestamp: int, *, tells_own_epoch: bool = True, told: list[LargestTimestamp] | None = None
+    ) -> Job:
         """The first record at or after `timestamp`, or the one with the largest (-3): returns FoundOffset or None.
 
         What it learns of segments whose times are doubted enters `told`, for `note_times` of the same generation.
         """
-        return lookup.lookup_job(self, timestamp, as_in_3_3=as_in_3_3, told=told)
+        return lookup.lookup_job(self, timestamp, tells_own_epoch=tells_own_epoch, told=told)
 
     def note_times(self, generation: int, told: list[LargestTimestamp]) -> None:
         lookup.note_times(self, generation, told)

@@ -20,6 +20,7 @@ from odradek.log import checkpoint, names
 from odradek.log.checkpoint import CorruptCheckpoint, TopicPartition
 from odradek.log.failure import LogDirFailure
 from odradek.log.log import Log
+from odradek.protocol import releases
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Disk, DiskLock, Job
 
@@ -279,7 +280,7 @@ def clean_shutdown_epoch(disk: Disk, path: str) -> int | None:
 
 
 def clean_shutdown_marker(release: str, broker_epoch: int) -> bytes:
-    if release == "3.3":
+    if not releases.by_name(release).behaviour.writes_broker_epoch_at_stop:
         return b""
     return f'{{"version":0,"brokerEpoch":{broker_epoch}}}'.encode()
 

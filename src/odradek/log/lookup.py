@@ -49,7 +49,7 @@ def special_offset(log: "Log", timestamp: int) -> FoundOffset | None:
 
 
 def lookup_job(
-    log: "Log", timestamp: int, *, as_in_3_3: bool = False, told: list[LargestTimestamp] | None = None
+    log: "Log", timestamp: int, *, tells_own_epoch: bool = True, told: list[LargestTimestamp] | None = None
 ) -> Job:
     """Plans the search at once; what is returned runs elsewhere.
 
@@ -59,7 +59,7 @@ def lookup_job(
     told = [] if told is None else told
     if timestamp == MAX_TIMESTAMP:
         targets = time_search.targets(log, NO_TIMESTAMP, 0)
-        return _find_largest(disk, targets, log.epochs.latest_epoch if as_in_3_3 else None, told)
+        return _find_largest(disk, targets, None if tells_own_epoch else log.epochs.latest_epoch, told)
     return _find(disk, time_search.targets(log, timestamp, start), timestamp, start, told)
 
 

@@ -16,6 +16,8 @@ What is not obvious:
   has a directory id.
 """
 
+from odradek.protocol.behaviour import OF_3_3, OF_4_3, Behaviour
+
 Versions = tuple[int, int]
 
 BROKER = "BROKER"
@@ -30,13 +32,15 @@ class Release:
     """One profile.
 
     `finalized_at_format` has the level of every feature in a newly formatted cluster, 0 for one that is off;
-    `record_versions` the version in which each internal record is written.
+    `record_versions` the version in which each internal record is written; `behaviour` what it does otherwise than the
+    other release with the same request.
     """
 
     __slots__ = (
         "_api_versions",
         "_supported_features",
         "_tells_finalized_on",
+        "behaviour",
         "finalized_at_format",
         "has_directory_id",
         "name",
@@ -55,8 +59,10 @@ class Release:
         record_versions: dict[str, int],
         quorum_state_version: int,
         has_directory_id: bool,
+        behaviour: Behaviour,
     ) -> None:
         self.name = name
+        self.behaviour = behaviour
         self.finalized_at_format = finalized_at_format
         self.record_versions = record_versions
         self.quorum_state_version = quorum_state_version
@@ -212,6 +218,7 @@ RELEASE_3_3 = Release(
     record_versions={"OffsetCommitValue": 3, "GroupMetadataValue": 3, "TransactionLogValue": 0},
     quorum_state_version=0,
     has_directory_id=False,
+    behaviour=OF_3_3,
 )
 
 RELEASE_4_3 = Release(
@@ -245,6 +252,7 @@ RELEASE_4_3 = Release(
     record_versions={"OffsetCommitValue": 4, "GroupMetadataValue": 3, "TransactionLogValue": 1},
     quorum_state_version=1,
     has_directory_id=True,
+    behaviour=OF_4_3,
 )
 
 ALL = (RELEASE_3_3, RELEASE_4_3)

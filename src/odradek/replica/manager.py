@@ -104,7 +104,7 @@ class ReplicaManager:
         self.node_id = node_id
         self.config = config
         self.release = release
-        self.is_min_in_sync_capped = release.name != "3.3"
+        self.is_min_in_sync_capped = release.behaviour.caps_min_insync_replicas
         self.metrics = ReplicaMetrics(metrics)
         self.purgatories = {operation: Purgatory() for operation in OPERATIONS}
         self.fetch_expiry = Expiry(loop)
@@ -226,7 +226,7 @@ class ReplicaManager:
     @property
     def verifies_transactions(self) -> bool:
         """A 3.3 takes the producer's word (KIP-890 came later)."""
-        return self.release.name != "3.3" and bool(self.config.is_verification_enabled)
+        return self.release.behaviour.verifies_transactions and bool(self.config.is_verification_enabled)
 
     def mono_ms(self) -> int:
         return self._clock.mono_ms()

@@ -50,7 +50,8 @@ async def list_offset(replicas: "ReplicaManager", partition: Partition, query: O
     if timestamp == LATEST:
         _check_epoch_start(partition, log, query)
         return FoundOffset(NO_TIMESTAMP, _limit(log, query), partition.leader_epoch)
-    found = log.special_offset(timestamp) if timestamp >= EARLIEST or replicas.release.name != "3.3" else None
+    is_place = timestamp >= EARLIEST or replicas.release.behaviour.refuses_unknown_timestamps
+    found = log.special_offset(timestamp) if is_place else None
     if found is not None:
         return found
     found = await _search(replicas, log, timestamp)
@@ -80,7 +81,9 @@ async def _search(replicas: "ReplicaManager", log: Log, timestamp: int) -> Found
     """A 3.3 takes every negative time that names no place for one before all records."""
     told: list[LargestTimestamp] = []
     generation = log.generation
-    job = log.lookup_job(timestamp, as_in_3_3=replicas.release.name == "3.3", told=told)
+    job = log.lookup_job(
+        timestamp, tells_own_epoch=replicas.release.behaviour.tells_epoch_of_largest_timestamp, told=told
+    )
     try:
         found: FoundOffset | None = await replicas.loop.submit(job)
     except LogDirFailure as failure:

@@ -52,7 +52,9 @@ class VerifiedAppend(AppendRequest):
 def check_transaction(replicas: "ReplicaManager", partition: Partition, records: Buffer, version: int) -> bool:
     """Whether the coordinator has to be asked first; raises if there is none that could know the transaction."""
     log = partition.leader_log()
-    if replicas.release.name == "3.3" or (version < ADD_VERSION_MIN and not replicas.verifies_transactions):
+    if not replicas.release.behaviour.verifies_transactions:
+        return False
+    if version < ADD_VERSION_MIN and not replicas.verifies_transactions:
         return False
     producer_id, producer_epoch, _ = _producer(records)
     if log.producers.has_open_transaction(producer_id, producer_epoch):

@@ -215,14 +215,14 @@ def test_the_largest_timestamp_has_the_epoch_of_its_batch_and_in_a_3_3_the_newes
     partition.append(b"a", b"b", timestamp=NOW)
     partition.append(b"c", timestamp=NOW - 9, leader_epoch=4)
     assert run(partition.log.lookup_job(-3)) == FoundOffset(NOW + 1, 1, 0)
-    assert run(partition.log.lookup_job(-3, as_in_3_3=True)) == FoundOffset(NOW + 1, 1, 4)
+    assert run(partition.log.lookup_job(-3, tells_own_epoch=False)) == FoundOffset(NOW + 1, 1, 4)
 
 
 def test_of_a_batch_dated_at_its_append_the_first_record_is_the_largest_and_in_a_3_3_the_last():
     partition = Partition(log_config=config(timestamp_type="LogAppendTime"))
     partition.append(b"a", b"b", b"c", now=NOW + 50)
     assert run(partition.log.lookup_job(-3)) == FoundOffset(NOW + 50, 0, 0)
-    assert run(partition.log.lookup_job(-3, as_in_3_3=True)) == FoundOffset(NOW + 50, 2, 0)
+    assert run(partition.log.lookup_job(-3, tells_own_epoch=False)) == FoundOffset(NOW + 50, 2, 0)
 
 
 def test_a_lookup_can_be_cancelled_and_closes_its_file(partition):

@@ -93,9 +93,10 @@ def _checked(core: "GroupCore", sender: CommitFrom, *, is_transactional: bool = 
     if group is None:
         if sender.generation < 0:
             return None
-        if is_transactional and core.is_3_3:
+        is_refused_as_such = core.behaviour.refuses_commits_to_no_group
+        if is_transactional and not is_refused_as_such:
             raise errors.UnknownMemberId()
-        if sender.version >= _SPEAKS_MEMBER_EPOCHS and not is_transactional and not core.is_3_3:
+        if sender.version >= _SPEAKS_MEMBER_EPOCHS and not is_transactional and is_refused_as_such:
             raise errors.GroupIdNotFound()
         raise errors.IllegalGeneration()
     if sender.generation < 0 and group.state == EMPTY:

@@ -58,12 +58,12 @@ if TYPE_CHECKING:
 class GroupCore(ShardCore):
     __slots__ = (
         "_ready",
+        "behaviour",
         "config",
         "consumers",
         "counts",
         "deadlines",
         "groups",
-        "is_3_3",
         "new_uuid",
         "offsets",
         "records",
@@ -87,7 +87,7 @@ class GroupCore(ShardCore):
     ) -> None:
         """`new_uuid` is where ids of classic members come from, `new_member_id` those of the others."""
         self.config = config
-        self.is_3_3 = release.name == "3.3"
+        self.behaviour = release.behaviour
         self.new_uuid = new_uuid
         self.records = GroupRecords(release)
         self.counts = counts or GroupCounts()
@@ -185,7 +185,7 @@ class GroupCore(ShardCore):
         if self.consumers.has_members(group_id) or self.streams.has_members(group_id):
             return Decided()
         group = ClassicGroup(group_id, now.wall_ms)
-        if self.is_3_3:
+        if not self.behaviour.writes_new_groups:
             self.groups[group_id] = group
             return Decided()
         others = [*self.consumers.tombstones(group_id), *self.streams.tombstones(group_id)]

@@ -92,7 +92,9 @@ def _member(core: "GroupCore", group: ClassicGroup, member: Member) -> Described
         client_id=member.client_id,
         client_host=member.client_host,
         member_metadata=member.metadata(group.protocol) if is_stable else b"",
-        member_assignment=b"" if core.is_3_3 and not is_stable else member.assignment,
+        member_assignment=b""
+        if not is_stable and not core.behaviour.shows_assignments_of_unstable_groups
+        else member.assignment,
     )
 
 
@@ -100,10 +102,10 @@ def list_groups(core: "GroupCore", wanted: GroupFilter) -> Decided[list[ListedGr
     listed = core.consumers.listed(wanted) + core.shares.listed(wanted) + core.streams.listed(wanted)
     if wanted.types and CLASSIC not in (name.lower() for name in wanted.types):
         return Decided(response=listed)
-    states = set(wanted.states) if core.is_3_3 else {state.lower() for state in wanted.states}
+    spelled = str.lower if core.behaviour.ignores_case_of_states else str
+    states = {spelled(state) for state in wanted.states}
     for group in core.groups.values():
-        state = group.state if core.is_3_3 else group.state.lower()
-        if not states or state in states:
+        if not states or spelled(group.state) in states:
             listed.append(
                 ListedGroup(
                     group_id=group.group_id,
