@@ -1,0 +1,71 @@
+"""The pages for people: links lead somewhere, and the names of invariants are defined."""
+
+import io
+import re
+import subprocess
+import tokenize
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
+NAME = re.compile(r"(?<![\w./-])([LRCPTGVXA])(\d{1,2})(?:-([LRCPTGVXA])?(\d{1,2}))?(?![\w.-])")
+DEFINITION = re.compile(r"^\| ([LRCPTGVXA]\d{1,2}) \|", re.MULTILINE)
+
+
+def tracked(*patterns):
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", *patterns],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    return [ROOT / name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
+
+
+PAGES = tracked("*.md")
+
+
+def words(path):
+    """What a person reads: of a program its comments and strings."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        return text
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return "\n".join(token.string for token in tokens if token.type in (tokenize.COMMENT, tokenize.STRING))
+
+
+def cited(text):
+    for letter, first, _, last in NAME.findall(text):
+        yield from (f"{letter}{number}" for number in range(int(first), int(last or first) + 1))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page):
+    targets = [target for target in LINK.findall(page.read_text(encoding="utf-8")) if "://" not in target]
+    missing = [target for target in targets if not (page.parent / target).exists()]
+    assert not missing
+
+
+def test_every_page_is_in_the_index():
+    index = (DOCS / "README.md").read_text(encoding="utf-8")
+    assert [
+        page.name for page in DOCS.glob("*.md") if page.name != "README.md" and f"]({page.name})" not in index
+    ] == []
+
+
+def test_every_invariant_that_is_named_is_defined():
+    defined = set(DEFINITION.findall((DOCS / "invariants.md").read_text(encoding="utf-8")))
+    undefined = {}
+    for path in tracked("src/*.py", "tests/*.py", "bench/*.py", "docs/*.md", "README.md"):
+        unknown = set(cited(words(path))) - defined
+        if unknown:
+            undefined[str(path.relative_to(ROOT))] = sorted(unknown)
+    assert undefined == {}
+
+
+def test_a_range_of_names_names_all_of_them():
+    assert list(cited("(T1-T3, L2)")) == ["T1", "T2", "T3", "L2"]
