@@ -238,3 +238,24 @@ def test_the_order_of_hashes_does_not_matter(hash_seed):
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": f"{here}:{here.parent}"}
     told = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert told.stdout.strip() == str(story(13))
+
+
+def test_coordinators_are_never_told_of_an_older_image_after_a_newer_one(broker, client):
+    """The files of a large topic take longer than those of a small one that was made after it. Was the large one told
+    last, the small one would be gone for groups until something else changes.
+    """
+    groups = broker.server.broker.dispatcher.services.groups
+    other = SimClient(broker.world, "other", broker.address)
+    making = [client.send(create("large", partitions=200), 5)]
+    broker.world.run_for(5)
+    making.append(other.send(create("small"), 5))
+    told = []
+
+    def is_settled():
+        told.append(groups.topics.offset)
+        return all(each.is_done for each in making) and groups.topics.by_name("small") is not None
+
+    assert broker.world.run_until(is_settled)
+    until_us = broker.world.now_us + 300_000  # less than it takes until a no-op brings the next image
+    broker.world.run_until(lambda: is_settled() and broker.world.now_us >= until_us)
+    assert told == sorted(told)

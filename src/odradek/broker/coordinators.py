@@ -12,10 +12,12 @@ from odradek.coordinator.transaction.coordinator import TransactionCoordinator
 from odradek.handlers.services import Services
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage
+from odradek.replica.partition import Partition
 
 
 class Coordinator(Protocol):
     def applied(self, delta: MetadataDelta, image: MetadataImage) -> None: ...
+    def opened(self, topic: str, partition: int) -> None: ...
     def stop(self) -> None: ...
 
 
@@ -40,6 +42,7 @@ class Coordinators:
         self._all: list[Coordinator] = [services.groups, services.transactions]
         if services.release.behaviour.has_share_groups:
             self._all.append(self._share_groups(services, _teller(log)))
+        services.replicas.on_opened = self._opened
 
     @staticmethod
     def _share_groups(services: Services, tell: Tell) -> Shares:
@@ -48,9 +51,14 @@ class Coordinators:
         return shares
 
     def applied(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        """After the replica manager has taken the delta over."""
+        """After the roles of the delta, in the order of the log."""
         for coordinator in self._all:
             coordinator.applied(delta, image)
+
+    def _opened(self, partition: Partition) -> None:
+        if partition.topic.is_internal:
+            for coordinator in self._all:
+                coordinator.opened(partition.topic.name, partition.index)
 
     def stop(self) -> None:
         """Whoever waits is told to look for another coordinator."""

@@ -1,7 +1,14 @@
-"""From the metadata log to the broker's parts: every image is applied to configs and replicas, in order.
+"""From the metadata log to the broker's parts. Every image is published in phases:
 
-What requests see changes at once, in the call that publishes. Files follow as jobs; images do not wait for those of the
-images before them, because the log manager does what is asked of one partition in the order in which it was asked.
+    configs        of the broker and its topics
+    roles          which partitions begin, change their leader or end
+    coordinators   what is led now, and what topics there are
+    files          logs are opened and deleted, in jobs
+
+The first three of an image come before those of the next one, whatever the size of either: nobody is handed an older
+image after a newer one. With few changes they happen in the call that publishes. Files do not wait for those of the
+images before, because the log manager does what is asked of one partition in the order in which it was asked; whoever
+needs an open log, as a coordinator does, is told of each when it is open.
 """
 
 from odradek.broker.coordinators import Coordinators
@@ -14,6 +21,7 @@ from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
+from odradek.replica.apply import Around
 
 
 class BrokerMetadataPublisher:
@@ -38,18 +46,25 @@ class BrokerMetadataPublisher:
         self.first_published: Pending[None] = loop.pending()
 
     def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        if delta.configs.changed:
-            self._apply_configs(delta, image)
         self._loop.spawn(self._apply(delta, image))
 
     async def _apply(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        around = Around(
+            before_roles=lambda: self._apply_configs(delta, image),
+            after_roles=lambda: self._tell_coordinators(delta, image),
+        )
         try:
-            await self._services.replicas.apply(delta, image)
+            await self._services.replicas.apply(delta, image, around)
             self._assignments.applied(delta)
-            self._coordinators.applied(delta, image)
         except Exception as error:  # noqa: BLE001 - later images still have to be applied
             self._log.error(f"Error applying the metadata up to offset {image.offset} to the replicas.", error)
         self.first_published.resolve(None)
+
+    def _tell_coordinators(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        try:
+            self._coordinators.applied(delta, image)
+        except Exception as error:  # noqa: BLE001 - the logs of this image still have to be opened
+            self._log.error(f"Error applying the metadata up to offset {image.offset} to the coordinators.", error)
 
     # Configs
 

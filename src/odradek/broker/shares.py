@@ -62,6 +62,9 @@ class Shares:
     def applied(self, delta: MetadataDelta, image: MetadataImage) -> None:
         self.coordinator.applied(delta, image)
 
+    def opened(self, topic: str, partition: int) -> None:
+        self.coordinator.opened(topic, partition)
+
     def stop(self) -> None:
         if self._partitions is not None:
             self._partitions.stop()

@@ -107,7 +107,9 @@ class Shards(Generic[C]):
     # Metadata
 
     def applied(self, delta: "MetadataDelta", image: "MetadataImage") -> None:
-        """After the replica manager has taken over a delta: takes up what is led now, lets go of what is not."""
+        """After the roles of a delta have changed: takes up what is led now, lets go of what is not. What is led and
+        has no open log yet comes with `opened`.
+        """
         if delta.topics is None:
             return
         topic = image.topics.by_name.get(self.topic)
@@ -119,6 +121,11 @@ class Shards(Generic[C]):
             if topic.image.name == self.topic:
                 for index in sorted(topic.changed):
                     self._reconcile(index)
+
+    def opened(self, topic: str, index: int) -> None:
+        """The log of a partition is open, and the partition has its role."""
+        if topic == self.topic:
+            self._reconcile(index)
 
     def _reconcile(self, index: int) -> None:
         shard = self._by_index.get(index)

@@ -2,7 +2,8 @@
 
 First the roles: a topic that is gone is gone, a leader that is fenced takes no more appends. A delta of a few
 partitions is taken over in the call that publishes it; a large one some partitions a turn, so that nobody has to wait
-for all of them. The next delta waits for that: roles change in the order of the log.
+for all of them. The next delta waits for that: roles change in the order of the log, and so does what others do before
+and after them (`Around`).
 
 Files follow in jobs, many at a time. What ends is asked for while the roles change, so the log manager knows of it
 before anybody can ask it for a log of the same name: a topic that was deleted and made again must not find the old log.
@@ -41,7 +42,16 @@ class Opening(NamedTuple):
     is_new: bool  # it has never been anywhere: it cannot lie in a dir that is offline
 
 
-async def apply(replicas: "ReplicaManager", delta: "MetadataDelta", image: "MetadataImage") -> None:
+class Around(NamedTuple):
+    """What others do with an image right before and right after its roles have changed, before any later image."""
+
+    before_roles: Callable[[], None]
+    after_roles: Callable[[], None]
+
+
+async def apply(
+    replicas: "ReplicaManager", delta: "MetadataDelta", image: "MetadataImage", around: Around | None = None
+) -> None:
     topics = [] if delta.topics is None else list(delta.topics.changed.values())
     for changed in topics:
         replicas.openings.began(changed.image.name)  # from now on the metadata may tell of it
@@ -50,7 +60,11 @@ async def apply(replicas: "ReplicaManager", delta: "MetadataDelta", image: "Meta
     try:
         if before is not None:
             await before
+        if around is not None:
+            around.before_roles()
         ending, openings = await _change_roles(replicas, delta, image)
+        if around is not None:
+            around.after_roles()
     finally:
         mine.resolve(None)
         for changed in topics:
@@ -232,6 +246,8 @@ async def _open(replicas: "ReplicaManager", opening: Opening) -> None:
         take_role(replicas, partition, image, log)
         if replicas.logs.get_future(topic.name, partition.index) is not None:
             replicas.mover.resume(partition)  # a move that the last stop has cut short
+        if replicas.on_opened is not None:
+            replicas.on_opened(partition)
 
 
 def _assigned_dir(replicas: "ReplicaManager", image: "PartitionImage") -> str | None:

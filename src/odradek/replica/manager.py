@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from odradek.metadata.delta import MetadataDelta
     from odradek.metadata.image import MetadataImage
     from odradek.protocol.messages.k01_fetch import FetchRequest, FetchResponse
+    from odradek.replica.apply import Around
     from odradek.replica.fetch import FetchParameters
     from odradek.replica.mover import Mover
 
@@ -76,6 +77,7 @@ class ReplicaManager:
         "metrics",
         "node_id",
         "on_dir_failure",
+        "on_opened",
         "openings",
         "purgatories",
         "release",
@@ -117,6 +119,7 @@ class ReplicaManager:
         self.roles_changed: Pending[None] | None = None  # by the last delta that was handed in
         self.membership = membership
         self.on_dir_failure: Callable[[str], None] | None = None
+        self.on_opened: Callable[[Partition], None] | None = None  # a partition whose log was opened has its role
         self._propose = propose
         self._mover: Mover | None = None
         logs.dirs.listen(self._dir_failed)
@@ -190,11 +193,11 @@ class ReplicaManager:
 
     # Metadata and configs.
 
-    async def apply(self, delta: "MetadataDelta", image: "MetadataImage") -> None:
+    async def apply(self, delta: "MetadataDelta", image: "MetadataImage", around: "Around | None" = None) -> None:
         """Makes and ends replicas as the delta says. Ends when their logs are open; errors have taken dirs offline."""
         from odradek.replica.apply import apply
 
-        await apply(self, delta, image)
+        await apply(self, delta, image, around)
 
     def update_topic_config(self, topic: str) -> None:
         """After `LogManager.update_topic_config`."""

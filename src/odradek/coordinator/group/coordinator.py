@@ -141,6 +141,9 @@ class GroupCoordinator:
                 if shard.core.shares.groups:
                     shard.run(lambda core: core.shares.topics_deleted(topics)).is_observed = True
 
+    def opened(self, topic: str, partition: int) -> None:
+        self.shards.opened(topic, partition)
+
     def stop(self) -> None:
         self.shards.stop()
 

@@ -67,6 +67,9 @@ class ShareCoordinator:
             if shard.is_active:
                 shard.run(lambda core: core.topics_deleted(topic_ids)).is_observed = True
 
+    def opened(self, topic: str, partition: int) -> None:
+        self.shards.opened(topic, partition)
+
     def stop(self) -> None:
         self.shards.stop()
 

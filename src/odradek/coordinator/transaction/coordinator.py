@@ -113,6 +113,9 @@ class TransactionCoordinator:
     def applied(self, delta: "MetadataDelta", image: "MetadataImage") -> None:
         self.shards.applied(delta, image)
 
+    def opened(self, topic: str, partition: int) -> None:
+        self.shards.opened(topic, partition)
+
     def stop(self) -> None:
         self.shards.stop()
 
