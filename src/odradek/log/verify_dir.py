@@ -110,16 +110,26 @@ class _DirCheck:
 
     def _read_checkpoint(self, name: str) -> Offsets:
         if name not in self._names:
-            self._report.judge(name == CLEANER or not self.is_clean, "checkpoint", name, None, "the file is missing")
+            if name != CLEANER:
+                self._report.judge(not self.is_clean, "checkpoint", name, None, "the file is missing")
             return {}
         data = self._disk.read(self._path(name))
-        if not data:
+        if not data and not self._may_be_empty(name):
             self._report.judge(not self.is_clean, "checkpoint", name, None, "the file is empty")
         try:
             return file_forms.offset_checkpoint(data)
         except file_forms.MalformedFile as error:
             self._report.error("checkpoint", name, error.position, error.reason)
             return {}
+
+    def _may_be_empty(self, name: str) -> bool:
+        """A start makes the files, empty; what is in them follows only when there is something to tell.
+
+        The cleaner writes its file when it has compacted something, the replicas theirs when there is one of them (the
+        metadata log is none). The other two a clean stop writes in any case, be it without an entry.
+        """
+        partitions = (found["topic"] for found in map(_PARTITION.match, self._names) if found)
+        return name == CLEANER or (name == HIGH_WATERMARK and set(partitions) <= {METADATA_TOPIC})
 
     def _check_directory(self, name: str) -> Job:
         if found := _PARTITION.match(name):

@@ -244,3 +244,38 @@ def test_a_stale_index_of_an_unclean_active_segment_is_a_note(unclean_dir):
     found, summary = check(unclean_dir)
     assert summary.errors == 0
     assert any(f.file == "segments-0/00000000000000000114.index" and "no batch begins" in f.message for f in found)
+
+
+# What a broker leaves that had nothing to tell
+
+
+@pytest.fixture
+def fresh_dir(log_dir):
+    """A dir as an Apache Kafka 4.3 leaves it that was started and stopped, and nothing else: no topic, two empty files."""
+    for path in log_dir.iterdir():
+        if path.is_dir() and not path.name.startswith("__cluster_metadata"):
+            shutil.rmtree(path)
+    for name in ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint"):
+        (log_dir / name).write_text("0\n0\n")
+    for name in ("replication-offset-checkpoint", "cleaner-offset-checkpoint"):
+        (log_dir / name).write_bytes(b"")
+    return log_dir
+
+
+def test_a_fresh_dir_that_was_stopped_cleanly_has_no_finding(fresh_dir):
+    found, summary = check(fresh_dir)
+    assert found == []
+    assert summary.is_clean
+    (fresh_dir / "cleaner-offset-checkpoint").unlink()  # what a broker leaves that has never cleaned
+    assert check(fresh_dir)[0] == []
+
+
+@pytest.mark.parametrize("name", ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"])
+def test_a_clean_stop_writes_these_in_any_case(fresh_dir, name):
+    (fresh_dir / name).write_bytes(b"")
+    only_error(fresh_dir, "checkpoint", name, None)
+
+
+def test_an_empty_file_where_there_are_replicas_is_damage(log_dir):
+    (log_dir / "replication-offset-checkpoint").write_bytes(b"")
+    only_error(log_dir, "checkpoint", "replication-offset-checkpoint", None)
