@@ -1,7 +1,7 @@
 """A server as a process: signals, limits, garbage collection, the log's file, and what its end means.
 
-exit status: 0 after a clean stop (SIGTERM, Ctrl-C), 1 when it could not start or had to give up, 2 when its config is
-to blame, always with one line on standard error that says why.
+exit status: 0 after a clean stop (`stop_signals.py` says which signals ask for one), 1 when it could not start or had
+to give up, 2 when its config is to blame, always with one line on standard error that says why.
 """
 
 import os
@@ -16,6 +16,7 @@ from odradek.cli import garbage
 from odradek.cli.failure import Failure
 from odradek.cli.output import OutputLost, complain
 from odradek.cli.start_log import WAIT_MS_MAX, Sink, StartLog
+from odradek.cli.stop_signals import stop_signals
 from odradek.cli.trimming import Trimming
 from odradek.reactor.adapters import system_ports
 from odradek.reactor.adapters.log_writer import LogWriter
@@ -33,6 +34,7 @@ OPEN_FILES_WANTED = 1 << 20
 SWITCH_SECONDS = 0.0005  # how long a job's thread may make the reactor wait after each of its system calls
 _WORKERS = 8  # num.io.threads' default, until the config is read
 _IN_A_HURRY = 130
+_SIGNAL_LOGGER = "org.apache.kafka.common.utils.LoggingSignalHandler"  # Kafka says it under this name
 
 
 class Attendant(Protocol):
@@ -45,7 +47,7 @@ class Attendant(Protocol):
 
 
 class ServerOptions:
-    """`announces`: the ready line goes to standard output; else the server log goes there, as Kafka's does."""
+    """`announces`: that it is ready and that it stops goes to standard output; else the server log, as with Kafka."""
 
     __slots__ = ("announces", "attendant", "formats_fresh_dirs", "log", "metrics", "properties", "release")
 
@@ -108,9 +110,10 @@ class ServerProcess:
         self._server: KafkaRaftServer | None = None
 
     def run(self) -> int:
-        for number in (signal.SIGTERM, signal.SIGINT):
+        stopping = stop_signals()
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # unless it is one of those
+        for number in stopping:
             signal.signal(number, self._asked_to_stop)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
         try:
             return self._run()
         finally:
@@ -180,9 +183,16 @@ class ServerProcess:
         if self._stopping is not None:
             self._loop.run_until(self._stopping)
         if self._reason is None:
+            self._say("odradek stopped")
             return 0
         complain(self._reason)
         return 1
+
+    def _say(self, line: str) -> None:
+        """Beside the ready line. Whoever does not read it any more, or has closed the terminal, has seen enough."""
+        if self._options.announces:
+            with suppress(OutputLost):
+                print(line, flush=True)
 
     # What comes from outside, or out of the depths
 
@@ -191,8 +201,14 @@ class ServerProcess:
         self._signals += 1
         if self._signals > 2:
             os._exit(_IN_A_HURRY)  # it was said three times
-        self._loop.soon(lambda _: self._stop())
+        self._loop.soon(lambda _: self._stop_at(signal.Signals(number).name))
         self._loop.wake()
+
+    def _stop_at(self, signal_name: str) -> None:
+        if self._stopping is None and self._server is not None:
+            self._say(f"odradek stopping: {signal_name}")
+            self._server.log.logger(_SIGNAL_LOGGER).info(f"Terminating process due to signal {signal_name}")
+        self._stop()
 
     def _give_up(self, reason: str) -> None:
         """Nothing can be saved by going on: the dir with the metadata log has failed, or all dirs have."""

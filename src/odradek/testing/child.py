@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from odradek.cli.failure import Failure
-from odradek.cli.output import complain
+from odradek.cli.output import complain, guarded_output
 from odradek.cli.server_process import run_server
 from odradek.protocol.errors import KafkaError
 from odradek.reactor.loop import Loop
@@ -96,7 +96,8 @@ def main(arguments: list[str]) -> int:
     try:
         options = parse(flags)
         options.attendant = control
-        return run_server(options)
+        with guarded_output():  # the parent reads the ready line and closes the pipe
+            return run_server(options)
     except Failure as failure:
         complain(failure)
         return 2
