@@ -95,6 +95,7 @@ class ControllerServer:
     async def start(self) -> None:
         self._log.info("Starting controller")
         shared = self._shared
+        self._ensure_voters()
         try:
             await shared.raft.start()
         except errors.KafkaError as error:
@@ -108,14 +109,27 @@ class ControllerServer:
         self.socket_server.enable()
         self._add_publishers()
 
+    def _ensure_voters(self) -> None:
+        """A release that gave its dirs no ids kept the voters in its config; later ones look for them in the log."""
+        shared = self._shared
+        is_older = shared.release.has_directory_id and shared.dirs.metadata_directory_id is None
+        if is_older and not quorum_of(shared.config).voters:
+            raise self._unserved(
+                "it was formatted at release 3.3, whose voters stand in controller.quorum.voters, where release "
+                f"{shared.release.name} finds none"
+            )
+
     def _ensure_supported(self, controller: QuorumController) -> None:
         """What another release has written there, this one may read wrongly or not at all: it serves none of it."""
         reason = controller.core.features.reason_not_to_serve(self._shared.raft.kraft_version)
         if reason is not None:
-            raise StartRefused(
-                f"{self._shared.dirs.metadata_dir} cannot be served: {reason}. Start it at the release that has "
-                "written it, or give this one another directory."
-            )
+            raise self._unserved(reason)
+
+    def _unserved(self, reason: str) -> StartRefused:
+        return StartRefused(
+            f"{self._shared.dirs.metadata_dir} cannot be served: {reason}. Start it at the release that has written it "
+            "(leave --release-version out), or give this one another directory (--data)."
+        )
 
     def _add_publishers(self) -> None:
         shared = self._shared

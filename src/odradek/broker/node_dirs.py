@@ -103,7 +103,8 @@ class NodeDirs:
     def _unusable(self, path: str, error: OSError) -> None:
         reason = f"{error.strerror or error} ({error.filename or path})"
         if path == self.metadata_dir:
-            raise StartRefused(f"The dir {path} of the metadata log cannot be used: {reason}") from None
+            remedy = "set another --data, or log.dirs"
+            raise StartRefused(f"The dir {path} of the metadata log cannot be used: {reason}; {remedy}") from None
         self.unusable[path] = reason
 
     def read_again_job(self, disk: Disk) -> Job:
