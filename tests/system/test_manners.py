@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from broker_process import BrokerProcess
-from test_start import answers
+from broker_process import ROOT, BrokerProcess
+from test_start import answers, refused
 
 # Makes standard input the controlling terminal, as a terminal program does for its shell, and becomes the command.
 _IN_TERMINAL = (
@@ -91,3 +91,72 @@ def test_without_a_terminal_sighup_is_no_reason_to_stop(tmp_path):
         broker.process.terminate()
         assert broker.rest() == (0, "odradek stopping: SIGTERM\nodradek stopped\n", "")
 
+
+# What it takes
+
+
+def test_a_file_of_a_few_configs(tmp_path):
+    config = tmp_path / "few.properties"
+    config.write_text("num.partitions=4\n")
+    with BrokerProcess("--config", str(config), "--data", str(tmp_path / "data")) as broker:
+        assert answers(broker.address)
+        assert broker.stop() == (0, "")
+
+
+def test_kafkas_own_script_wants_a_whole_node(tmp_path):
+    config = tmp_path / "few.properties"
+    config.write_text(f"num.partitions=4\nlog.dirs={tmp_path / 'data'}\n")
+    script = ROOT / "bin" / "kafka-server-start.sh"
+    done = subprocess.run([script, str(config)], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "process.roles" in done.stderr
+
+
+def test_half_a_node_is_told_what_to_add(tmp_path):
+    config = tmp_path / "half.properties"
+    config.write_text("node.id=1\n")
+    line = refused("--config", str(config), "--data", str(tmp_path / "data"), status=2)
+    assert "add process.roles=broker,controller and " in line
+    assert not (tmp_path / "data").exists()
+
+
+def test_listen_as_kafka_writes_it(tmp_path):
+    with BrokerProcess("--data", str(tmp_path / "data"), listen="PLAINTEXT://127.0.0.1:0") as broker:
+        assert answers(broker.address)
+
+
+@pytest.mark.parametrize("flag", ["--data", "--listen", "--config", "--log", "--metrics", "--override"])
+def test_an_empty_value_is_a_mistake(flag):
+    assert flag in refused(flag, "", status=2)
+
+
+def test_a_4_3_does_not_start_on_a_dir_of_a_3_3(tmp_path):
+    data = tmp_path / "data"
+    with BrokerProcess("--data", str(data), "--release-version", "3.3") as broker:
+        broker.stop()
+    line = refused("--data", str(data), "--release-version", "4.3")
+    assert f"{data} cannot be served: it was formatted at release 3.3" in line
+    assert "Start it at the release that has written it" in line
+    with BrokerProcess("--data", str(data)) as broker:
+        assert answers(broker.address), "nothing has happened to it"
+
+
+@pytest.mark.parametrize("release", ["3.3", "4.3"])
+def test_a_dir_that_was_formatted_by_name_starts(tmp_path, release):
+    data, command = str(tmp_path / "data"), [sys.executable, "-m", "odradek", "storage"]
+    flags = ["--data", data, "--cluster-id", "MkU3OEVBNTcwNTJENDM2Qg", "--release-version", release]
+    assert subprocess.run([*command, "format", *flags], timeout=60).returncode == 0
+    with BrokerProcess("--data", data) as broker:
+        assert broker.cluster == "MkU3OEVBNTcwNTJENDM2Qg"
+        assert answers(broker.address)
+
+
+def test_a_dir_that_we_stopped_cleanly_has_no_finding(tmp_path):
+    data = str(tmp_path / "data")
+    with BrokerProcess("--data", data) as broker:
+        broker.stop()
+    checked = subprocess.run(
+        [sys.executable, "-m", "odradek", "log", "check", data], capture_output=True, text=True, timeout=60
+    )
+    assert checked.returncode == 0
+    assert f"{data}: sound, stopped cleanly; 0 errors, 0 notes " in checked.stdout

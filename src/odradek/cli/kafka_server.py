@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from odradek import __version__
 from odradek.cli.failure import Failure
 from odradek.cli.server_process import ServerOptions, run_server
-from odradek.cli.start import overrides, read_properties, resolved
+from odradek.cli.server_properties import overrides, read_properties, resolved
 
 _USAGE = "USAGE: kafka-server-start.sh [-daemon] server.properties [--override property=value]*"
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from odradek.cli.failure import Failure
 from odradek.cli.kafka_server import overridden
 from odradek.cli.output import complain, settled_errors
-from odradek.cli.start import overrides, read_properties
+from odradek.cli.server_properties import overrides, read_properties
 
 _MODULE, _CLASS = "odradek.cli.run_class", "kafka.Kafka"
 _FILTERS = {"--process-role": "process.roles", "--node-id": "node.id"}

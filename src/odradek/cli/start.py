@@ -1,29 +1,28 @@
-"""`odradek start`: a broker and its controller in this process, until SIGTERM or Ctrl-C."""
+"""`odradek start`: a broker and its controller in this process, until SIGTERM, Ctrl-C or the end of its terminal."""
 
 import argparse
-import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
+from odradek.cli import single_node
+from odradek.cli.command_parser import CommandParser
 from odradek.cli.failure import Failure, Refusal
 from odradek.cli.server_process import Listen, ServerOptions, run_server
-from odradek.config import properties, providers
-from odradek.config.errors import ConfigError
+from odradek.cli.server_properties import overrides, read_properties, resolved
 
 RELEASES = ("3.3", "4.3")
-DEFAULT_LISTEN = ("127.0.0.1", 9092)
+PORT_MAX = 65535
 
-# One node serves all of it: Kafka's defaults ask for three replicas of its internal topics.
-DEFAULTS = {
-    "process.roles": "broker,controller",
-    "node.id": "1",
-    "controller.listener.names": "CONTROLLER",
-    "offsets.topic.replication.factor": "1",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
-    "group.initial.rebalance.delay.ms": "0",
+# What other servers call these flags, and what a user of theirs types first.
+_SYNONYMS = {
+    "--listen": ("--port", "--host", "--bind", "--address", "--bootstrap-server", "--listeners", "-p"),
+    "--data": ("--dir", "--directory", "--data-dir", "--log-dir", "--log-dirs", "--path", "-d"),
+    "--config": ("--properties", "--file", "--config-file", "-c"),
+    "--override": ("--set", "--property", "-D", "-o"),
+    "--ephemeral": ("--temporary", "--tmp", "--in-memory"),
+    "--release-version": ("--release", "--kafka-version"),
 }
 
 
@@ -35,19 +34,33 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "odradek ready: bootstrap=HOST:PORT cluster=ID data=DIR",
     )
     add_options(parser)
+    if isinstance(parser, CommandParser):
+        parser.synonyms = {word: flag for flag, words in _SYNONYMS.items() for word in words}
+        parser.flag_of_a_stray_file = "--config"  # as kafka-server-start.sh takes it
     parser.set_defaults(run=run)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--config", metavar="FILE", help="a server.properties, Kafka's or ours")
-    parser.add_argument("--release-version", choices=RELEASES, help="what a fresh data dir is formatted at (4.3)")
-    parser.add_argument("--listen", metavar="HOST:PORT", type=address, help="where to serve; port 0 is any free one")
-    parser.add_argument("--data", metavar="DIR", help="where the data is; made and formatted if need be")
-    parser.add_argument("--ephemeral", action="store_true", help="keep the data in a temporary dir, gone at the end")
-    parser.add_argument("--override", metavar="NAME=VALUE", action="append", default=[], help="set any config")
-    parser.add_argument("--metrics", metavar="HOST:PORT", type=address, help="serve /metrics, /health and /ready")
-    parser.add_argument("--log", metavar="FILE", help="append the server log to this file; - is standard error")
-    parser.add_argument("--brokers", metavar="N", type=int, default=1, help="more than one comes with the cluster")
+    listen, data = "{}:{}".format(*single_node.DEFAULT_LISTEN), single_node.default_data_dir().replace("%", "%%")
+    add = parser.add_argument
+    add("--config", metavar="FILE", type=named, help="a server.properties, or a few configs for the built-in node")
+    add("--release-version", choices=RELEASES, help="what a fresh data dir is formatted at (default: 4.3)")
+    add(
+        "--listen",
+        metavar="HOST:PORT",
+        type=listener,
+        help=f"where to serve; port 0 is any free one (default: {listen}, with a --config what that says)",
+    )
+    add(
+        "--data",
+        metavar="DIR",
+        help=f"where the data is; made and formatted if need be (default: {data}, with a --config what that says)",
+    )
+    add("--ephemeral", action="store_true", help="keep the data in a temporary dir, gone at the end")
+    add("--override", metavar="NAME=VALUE", action="append", default=[], help="set any config")
+    add("--metrics", metavar="HOST:PORT", type=address, help="serve /metrics, /health and /ready")
+    add("--log", metavar="FILE", type=named, help="append the server log to this file; - is standard error")
+    add("--brokers", metavar="N", type=int, default=1, help="more than one comes with the cluster")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -72,14 +85,16 @@ def _temporary_dir() -> str:
 
 def server_options(options: argparse.Namespace, temporary: str | None = None) -> ServerOptions:
     """What the parsed flags ask for; Failure if they contradict each other or a file cannot be read."""
-    given = read_properties(options.config) if options.config is not None else {}
-    changed = overrides(options.override)
-    values = {**(given or DEFAULTS), **_asked_for(options, given, temporary), **changed}
-    if not given:
-        release = options.release_version or _release_of(values["log.dirs"])
-        values = {**_quorum(release, values["node.id"]), **values}
+    given = {} if options.config is None else read_properties(options.config)
+    flags = _asked_for(options, given, temporary)
+    values = resolved({**given, **flags, **overrides(options.override)})
+    if single_node.describes_a_node(given):
+        single_node.refuse_half_a_node(values, options.config)
+    else:
+        single_node.refuse_foreign_file(given, options.config)
+        values = single_node.completed(values, options.release_version)
     return ServerOptions(
-        resolved(values),
+        values,
         release=options.release_version,
         formats_fresh_dirs=True,
         metrics=options.metrics,
@@ -89,23 +104,13 @@ def server_options(options: argparse.Namespace, temporary: str | None = None) ->
 
 
 def _asked_for(options: argparse.Namespace, given: Mapping[str, str], temporary: str | None) -> dict[str, str]:
-    """What the flags say; without a file also where to listen and where the data is."""
     asked: dict[str, str] = {}
-    data = temporary or options.data
-    if data is not None or not given:
-        asked["log.dirs"] = _absolute(data or default_data_dir())
-    if options.listen is not None or not given:
-        asked.update(_listeners(options.listen or DEFAULT_LISTEN, given))
+    data = options.data if temporary is None else temporary
+    if data is not None:
+        asked["log.dirs"] = single_node.absolute(data)
+    if options.listen is not None:
+        asked.update(_listeners(options.listen, given))
     return asked
-
-
-def _absolute(data: str) -> str:
-    if "," in data:
-        raise Failure(f"--data {data}: it is one dir, and its name has no comma; several are --override log.dirs=A,B")
-    try:
-        return os.path.abspath(data)
-    except OSError as error:
-        raise Failure(f"--data {data}: the working directory is not there: {error.strerror}") from None
 
 
 def _listeners(listen: Listen, given: Mapping[str, str]) -> dict[str, str]:
@@ -131,78 +136,33 @@ def _listeners(listen: Listen, given: Mapping[str, str]) -> dict[str, str]:
     return listeners
 
 
-def _quorum(release: str | None, node_id: str) -> dict[str, str]:
-    """3.3 names the voters in the file; later ones find them in the log, and need a way to a first controller."""
-    if release == "3.3":
-        return {"controller.quorum.voters": f"{node_id}@127.0.0.1:9093"}
-    return {
-        "controller.quorum.bootstrap.servers": "127.0.0.1:9093",
-        "share.coordinator.state.topic.replication.factor": "1",
-        "share.coordinator.state.topic.min.isr": "1",
-    }
+def named(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it is empty")
+    return text
 
 
-def _release_of(data: str) -> str | None:
-    """The release at which a dir was formatted that is there already; a 3.3 gave it no id."""
-    path = os.path.join(data, "meta.properties")
-    if not os.access(path, os.R_OK):
-        return None  # whoever opens the dir says what is wrong with it
-    return "4.3" if "directory.id" in read_properties(path) else "3.3"
-
-
-def default_data_dir() -> str:
-    state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
-    return os.path.join(state, "odradek", "data")
+def listener(text: str) -> Listen:
+    """`HOST:PORT`, or as Kafka's listeners have it, `PLAINTEXT://HOST:PORT`."""
+    protocol, scheme, rest = text.rpartition("://")
+    if not scheme or protocol.upper() == "PLAINTEXT":
+        return address(rest)
+    if protocol.upper() not in single_node.PROTOCOLS:
+        raise argparse.ArgumentTypeError(f"expected HOST:PORT or PLAINTEXT://HOST:PORT, not {text!r}")
+    raise argparse.ArgumentTypeError(
+        f"it serves PLAINTEXT only; write --override listeners={text} --override security.inter.broker.protocol="
+        f"{protocol.upper()}, with what that protocol needs (ssl.*, sasl.*), or have it in a file of --config"
+    )
 
 
 def address(text: str) -> Listen:
     """`HOST:PORT`, with brackets around an IPv6 host."""
     host, colon, port = text.rpartition(":")
-    if not colon or not port.isdecimal() or int(port) > 65535:
+    if not colon or not (port.isascii() and port.isdecimal()):
         raise argparse.ArgumentTypeError(f"expected HOST:PORT, not {text!r}")
+    if int(port) > PORT_MAX:
+        raise argparse.ArgumentTypeError(f"{port} is no port: they go up to {PORT_MAX}, and 0 is any free one")
     return host.strip("[]"), int(port)
-
-
-# Shared with Kafka's own command line.
-
-
-def read_properties(path: str) -> dict[str, str]:
-    try:
-        with open(path, "rb") as file:
-            return properties.load(file.read(), path)
-    except OSError as error:
-        raise Failure(f"{path}: {error.strerror}") from None
-    except ConfigError as error:
-        raise Failure(str(error)) from None
-
-
-def overrides(given: Sequence[str]) -> dict[str, str]:
-    found = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise Failure(f"--override: expected NAME=VALUE, not {text!r}")
-        found[name.strip()] = value.strip()
-    return found
-
-
-class _Outside:
-    """What config providers may ask for."""
-
-    def read_file(self, path: str) -> bytes:
-        with open(path, "rb") as file:
-            return file.read()
-
-    def variable(self, name: str) -> str | None:
-        return os.environ.get(name)
-
-
-def resolved(values: Mapping[str, str]) -> dict[str, str]:
-    """With `${file:...}` and its kin replaced."""
-    try:
-        return providers.resolve(values, _Outside())
-    except (ConfigError, OSError) as error:
-        raise Failure(str(error)) from None
 
 
 if __name__ == "__main__":

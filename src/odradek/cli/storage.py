@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from odradek.cli.command_parser import CommandParser
+from odradek.cli.command_parser import ToolParser
 from odradek.cli.failure import Failure, Refusal
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from odradek.protocol.releases import Release
 
 _CONFIG_HELP = "The Kafka configuration file to use."
+_DATA_HELP = "the data dir of `odradek start`, in place of a configuration file"
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -28,7 +29,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """`kafka-storage.sh`, kafka.tools.StorageTool."""
-    parser = CommandParser(prog="kafka-storage", description="The Kafka storage tool.")
+    parser = ToolParser(prog="kafka-storage", description="The Kafka storage tool.")
     fill(parser)
     try:
         options = parser.parse_args(arguments)
@@ -47,7 +48,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(metavar=names)
 
     info = actions.add_parser("info", help="Get information about the Kafka log directories on this node.")
-    info.add_argument("--config", "-c", required=True, metavar="CONFIG", help=_CONFIG_HELP)
+    _add_place(info)
     info.set_defaults(run=_info)
 
     _add_format(actions)
@@ -64,10 +65,22 @@ def fill(parser: argparse.ArgumentParser) -> None:
     uuid.set_defaults(run=_random_uuid)
 
 
+def _add_place(parser: argparse.ArgumentParser) -> None:
+    place = parser.add_mutually_exclusive_group(required=True)
+    place.add_argument("--config", "-c", metavar="CONFIG", help=_CONFIG_HELP)
+    place.add_argument("--data", metavar="DIR", help=_DATA_HELP)
+
+
 def _add_format(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = actions.add_parser("format", help="Format the Kafka log directories on this node.")
-    parser.add_argument("--config", "-c", required=True, metavar="CONFIG", help=_CONFIG_HELP)
-    parser.add_argument("--cluster-id", "-t", required=True, metavar="CLUSTER_ID", help="The cluster ID to use.")
+    _add_place(parser)
+    parser.add_argument(
+        "--cluster-id",
+        "-t",
+        required=True,
+        metavar="CLUSTER_ID",
+        help="The cluster ID to use; `odradek storage random-uuid` prints a new one.",
+    )
     parser.add_argument(
         "--add-scram",
         "-S",
@@ -151,11 +164,17 @@ def _plan_of(options: argparse.Namespace) -> "FormatPlan":
         options.cluster_id,
         features=features,
         add_scram=options.add_scram,
-        is_standalone=options.standalone,
+        is_standalone=options.standalone or _is_lone(options, release),
         has_no_initial_controllers=options.no_initial_controllers,
         initial_controllers=options.initial_controllers,
     )
-    return plan_of(_config(options.config, release), release, level, asked, SystemRng().stream("scram"))
+    return plan_of(_config(options, release), release, level, asked, SystemRng().stream("scram"))
+
+
+def _is_lone(options: argparse.Namespace, release: "Release") -> bool:
+    """The built-in node is the only voter of its quorum, as `odradek start` formats it, unless it is said otherwise."""
+    says_otherwise = options.no_initial_controllers or options.initial_controllers is not None
+    return options.data is not None and release.has_directory_id and not says_otherwise
 
 
 def _level(options: argparse.Namespace, features: dict[str, int]) -> int:
@@ -175,20 +194,28 @@ def _feature(text: str) -> tuple[str, int]:
     return name.strip(), int(level)
 
 
-def _config(path: str, release: "Release") -> "Config":
+def _config(options: argparse.Namespace, release: "Release") -> "Config":
     """ConfigError for one that no node could start with."""
-    from odradek.cli.start import read_properties
     from odradek.config.broker import TABLE
     from odradek.config.errors import missing
-    from odradek.config.legacy_cluster import refuse_legacy_cluster
     from odradek.config.parsed import parse
 
-    values = read_properties(path)
-    refuse_legacy_cluster(values, path)
-    config = parse(TABLE, values, release.name)
+    config = parse(TABLE, _values(options, release), release.name)
     if not config["process.roles"]:
         raise missing("process.roles")
     return config
+
+
+def _values(options: argparse.Namespace, release: "Release") -> dict[str, str]:
+    from odradek.cli import single_node
+    from odradek.cli.server_properties import read_properties
+    from odradek.config.legacy_cluster import refuse_legacy_cluster
+
+    if options.data is not None:
+        return single_node.completed({"log.dirs": single_node.absolute(options.data)}, release.name)
+    values = read_properties(options.config)
+    refuse_legacy_cluster(values, options.config)
+    return values
 
 
 def _info(options: argparse.Namespace) -> int:
@@ -196,7 +223,7 @@ def _info(options: argparse.Namespace) -> int:
     from odradek.protocol import releases
 
     try:
-        config = _config(options.config, releases.DEFAULT)
+        config = _config(options, releases.DEFAULT)
     except ConfigError as mistake:
         raise Failure(str(mistake)) from None
     return _show(config)

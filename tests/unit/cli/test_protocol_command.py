@@ -50,7 +50,7 @@ def test_without_a_command_it_helps(arguments, odradek):
 def test_an_unknown_command(odradek):
     status, _, err = odradek("protocoll")
     assert status == 2
-    assert "invalid choice" in err
+    assert "there is no 'protocoll' (did you mean protocol?)" in err
 
 
 def test_show_lists_the_apis(odradek):

@@ -4,6 +4,8 @@ import argparse
 
 import pytest
 
+from odradek.cli.failure import Failure
+from odradek.cli.main import main
 from odradek.cli.start import add_options, server_options
 
 OWN_NAMES = """\
@@ -52,3 +54,101 @@ def test_without_a_file_a_3_3_is_its_own_voter_whatever_its_id(tmp_path, flags, 
     add_options(parser)
     given = ["--data", str(tmp_path), "--release-version", "3.3", *(f"--override={flag}" for flag in flags)]
     assert server_options(parser.parse_args(given)).properties["controller.quorum.voters"] == voters
+
+
+# A file of a few configs
+
+
+def test_a_file_that_names_no_node_is_on_top_of_the_built_in_one(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    values = options(tmp_path, "num.partitions=4\n")
+    assert values["num.partitions"] == "4"
+    assert values["process.roles"] == "broker,controller"
+    assert values["listeners"] == "PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:0"
+    assert values["log.dirs"] == f"{tmp_path}/odradek/data"
+    assert values["controller.quorum.bootstrap.servers"]
+
+
+def test_such_a_file_may_say_where_it_listens_and_where_the_data_is(tmp_path):
+    text = "listeners=PLAINTEXT://0.0.0.0:19092\nlog.dir=/here\n"
+    values = options(tmp_path, text)
+    assert values["listeners"] == "PLAINTEXT://0.0.0.0:19092,CONTROLLER://127.0.0.1:0"
+    assert (values["log.dir"], values.get("log.dirs")) == ("/here", None)
+    values = options(tmp_path, text, "--listen", "127.0.0.1:0", "--data", "/there")
+    assert values["listeners"] == "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0"
+    assert values["log.dirs"] == "/there"
+
+
+def test_such_a_file_on_a_dir_of_a_3_3(tmp_path):
+    (tmp_path / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=x\n")
+    assert "controller.quorum.voters" in options(tmp_path, f"log.dirs={tmp_path},/other\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "broker.id=3\n",
+            "names broker.id, so it has to describe the whole node: add process.roles=broker,controller and "
+            "listeners=PLAINTEXT://:9092,CONTROLLER://:9093 and controller.listener.names=CONTROLLER and "
+            "controller.quorum.voters=1@localhost:9093;",
+        ),
+        (OWN_NAMES.replace("process.roles=broker,controller\n", ""), "add process.roles=broker,controller;"),
+        (OWN_NAMES.replace("node.id=1\n", ""), "add node.id=1;"),
+        (OWN_NAMES.replace("controller.quorum", "#"), "add controller.quorum.voters=1@localhost:9093;"),
+        ("zookeeper.connect=localhost:2181\n", "is that of a cluster on ZooKeeper"),
+        ("[tool.ruff]\nline-length = 120\n", "no line of it is a config of a broker, beginning with '[tool.ruff]'"),
+        ("num.partitions=4\0\n", "it is not a text file"),
+    ],
+)
+def test_a_file_from_which_no_node_can_be_made(tmp_path, text, told):
+    with pytest.raises(Failure) as failed:
+        options(tmp_path, text)
+    assert told in str(failed.value)
+    assert str(tmp_path / "server.properties") in str(failed.value)
+
+
+def test_what_the_file_lacks_may_come_from_the_command(tmp_path):
+    text = OWN_NAMES.replace("process.roles=broker,controller\n", "")
+    assert options(tmp_path, text, "--override", "process.roles=broker,controller")["node.id"] == "1"
+
+
+# Flags
+
+
+def test_listen_may_be_written_as_kafkas_listeners_are(tmp_path):
+    values = options(tmp_path, OWN_NAMES, "--listen", "plaintext://[::1]:5")
+    assert values["listeners"] == "PLAINTEXT://[::1]:5,CTL://127.0.0.1:29091"
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--listen", "SSL://h:1"], "it serves PLAINTEXT only; write --override listeners=SSL://h:1 --override "),
+        (["--listen", "http://h:1"], "expected HOST:PORT or PLAINTEXT://HOST:PORT, not 'http://h:1'"),
+        (["--override", "log.dirs="], "log.dirs is set to nothing"),
+        (["--listen", ""], "argument --listen: expected HOST:PORT, not ''"),
+        (["--listen", "h:99999"], "99999 is no port: they go up to 65535"),
+        (["--metrics", ""], "argument --metrics: expected HOST:PORT, not ''"),
+        (["--config", ""], "argument --config: it is empty"),
+        (["--log", " "], "argument --log: it is empty"),
+        (["--data", ""], "--data: it names no dir; without --data it is /"),
+        (["--override", "=3"], "--override: expected NAME=VALUE, not '=3'"),
+        (["--override", ""], "--override: expected NAME=VALUE, not ''"),
+        (["--brokers", ""], "argument --brokers: "),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_one_line(flags, told, capsys):
+    assert main(["start", *flags]) == 2
+    complaint = capsys.readouterr().err
+    assert told in complaint
+    assert complaint.count("\n") == 1
+
+
+def test_help_tells_the_address_and_the_dir_that_it_takes_by_itself(monkeypatch, capsys):
+    monkeypatch.setenv("XDG_STATE_HOME", "/home/me/100%")
+    monkeypatch.setenv("COLUMNS", "300")
+    assert main(["start", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "(default: 127.0.0.1:9092, " in shown
+    assert "(default: /home/me/100%/odradek/data, " in shown

@@ -137,3 +137,30 @@ def test_what_a_release_begins_with(capsys):
     assert capsys.readouterr().out.startswith("metadata.version=21 (3.9-IV0)\n")
     assert storage.main(["feature-dependencies", "-f", "metadata.version=30"]) == 0
     assert capsys.readouterr().out == "metadata.version=30 (4.3-IV0) has no dependencies.\n"
+
+
+@pytest.mark.parametrize("release", ["3.3", "4.3"])
+def test_a_data_dir_in_place_of_a_file(tmp_path, capsys, release):
+    data = str(tmp_path / "data")
+    assert main(["storage", "info", "--data", data]) == 1
+    assert f"{data} does not exist" in capsys.readouterr().out
+    assert main(["storage", "format", "--data", data, "-t", CLUSTER, "-r", release]) == 0
+    assert f"{data} with metadata.version {release}-IV" in capsys.readouterr().out
+    assert main(["storage", "info", "--data", data]) == 0
+    assert f"cluster.id={CLUSTER}, " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["info"], "odradek storage info: error: one of the arguments --config/-c --data is required"),
+        (["info", "--data", "x", "--config", "y"], "not allowed with argument"),
+        (["info", "--data", ""], "--data: it names no dir"),
+        (["format", "--dta", "x"], "odradek storage format: error: "),
+    ],
+)
+def test_which_dir_is_meant_must_be_said_once(arguments, told, capsys):
+    assert main(["storage", *arguments]) == 2
+    complaint = capsys.readouterr().err
+    assert told in complaint
+    assert complaint.count("\n") == 1

@@ -251,7 +251,7 @@ def test_a_stale_index_of_an_unclean_active_segment_is_a_note(unclean_dir):
 
 @pytest.fixture
 def fresh_dir(log_dir):
-    """A dir as an Apache Kafka 4.3 leaves it that was started and stopped, and nothing else: no topic, two empty files."""
+    """A dir as an Apache Kafka 4.3 leaves it that was started and stopped: no topic, two empty files."""
     for path in log_dir.iterdir():
         if path.is_dir() and not path.name.startswith("__cluster_metadata"):
             shutil.rmtree(path)
