@@ -339,13 +339,17 @@ class Dispatcher:
             return answer
         return self._carried_out(self._lose(answer, action.hang_ms))
 
-    async def _lose(self, answer: Answered, hang_ms: int) -> Answer:
+    async def _lose(self, answer: Answered, hang_ms: int | None) -> Answer:
         """What follows a lost answer would be lost too: the connection says nothing more, then it is gone."""
         try:
             _release(await answer if isinstance(answer, Pending) else answer)
         finally:
-            await self.services.loop.sleep(hang_ms)
+            await self._silence(hang_ms)
         raise PeerProtocolError("the response is lost by fault injection", 0)
+
+    def _silence(self, ms: int | None) -> Pending[None]:
+        """Without an end it is the client who ends it: nothing comes of what its connection waits for."""
+        return self.services.loop.pending() if ms is None else self.services.loop.sleep(ms)
 
 
 def _pass_on(done: Pending[Answer], parked: Pending[Answer]) -> None:

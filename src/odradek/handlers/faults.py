@@ -31,7 +31,7 @@ class FaultAction(NamedTuple):
     stand_in: StandIn | None = None  # answers in the handler's place
     disconnect: bool = False  # close the connection and leave the handler out
     drop_response: bool = False  # let the handler do its work and never answer
-    hang_ms: int = 0  # how long a connection stays silent after a dropped response before it closes
+    hang_ms: int | None = 0  # how long it stays silent after that before it closes; None: until the client closes it
 
 
 class Faults(Protocol):

@@ -13,7 +13,7 @@ class FaultRule(NamedTuple):
     error_code: int = 0
     disconnect: bool = False
     drop_response: bool = False
-    hang_ms: int = 0
+    hang_ms: int | None = 0  # None: until the client gives up
 
     @property
     def is_selective(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, Self
 from odradek.protocol import apis, errors
 from odradek.testing.fault_rule import FaultRule
 
-HANG_MS = 500  # of a connection whose response was lost, unless the test says otherwise
+HANG_MS = 500  # of a connection whose response was lost, unless the test says otherwise: tests should not take long
 
 Ask = Callable[..., Any]  # takes a command of `control.py` and its values
 
@@ -81,8 +81,12 @@ class FaultPoint:
         """Their connection is closed before they are carried out."""
         return self._install(disconnect=True, times=times, delay_ms=delay_ms)
 
-    def drop_response(self, times: int | None = None, *, hang_ms: int = HANG_MS, delay_ms: int = 0) -> Fault:
-        """They are carried out and never answered: their connection is silent for `hang_ms`, then it is closed."""
+    def drop_response(self, times: int | None = None, *, hang_ms: int | None = HANG_MS, delay_ms: int = 0) -> Fault:
+        """They are carried out and never answered: their connection is silent for `hang_ms`, then the broker closes it.
+
+        So a client notices after half a second, and not when its request timeout is over, which is half a minute with
+        most. To see what that timeout does, give `hang_ms=None`: the connection stays open until the client closes it.
+        """
         return self._install(drop_response=True, times=times, hang_ms=hang_ms, delay_ms=delay_ms)
 
     def _install(self, **what: Any) -> Fault:

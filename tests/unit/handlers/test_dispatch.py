@@ -282,6 +282,15 @@ def test_a_lost_response_leaves_the_connection_silent_and_then_closes_it():
     assert handlers.node.clock.mono_ms() - started_ms >= 300
 
 
+def test_a_lost_response_without_an_end_leaves_the_connection_to_its_client():
+    handlers, frame = with_fault(drop_response=True, hang_ms=None)
+    parked = handlers.dispatcher.serve(Peer(), memoryview(frame))
+    handlers.node.attend()
+    handlers.world.run_for(3_600_000)
+    assert not parked.is_done
+    assert parked.cancel(), "as the connection does when its client closes it"
+
+
 def test_a_fault_stands_in_for_the_handler_and_may_ask_it():
     async def stand_in(call, request, handle, refuse):
         assert refuse(request, errors.NotController(), call.version).error_code == errors.NotController.code

@@ -313,6 +313,7 @@ def test_a_fault_shows_what_was_asked_for(broker):
     assert repr(fault) == "<Fault on Produce topic=a partition=1 client_id=c error=NOT_LEADER_OR_FOLLOWER times=3>"
     assert repr(broker.faults.on("Fetch").delay(5)) == "<Fault on Fetch delay_ms=5>"
     assert repr(broker.faults.on("Fetch").drop_response(1)) == "<Fault on Fetch drop_response hang_ms=500 times=1>"
+    assert repr(broker.faults.on("Fetch").drop_response(1, hang_ms=None)) == "<Fault on Fetch drop_response times=1>"
 
 
 def test_mistakes_are_told_at_once(broker):

@@ -76,6 +76,30 @@ def test_a_lost_response_without_idempotence_gives_two(broker, topic):
     assert values(broker, topic) == [b"one", b"one"]
 
 
+def attempt_once(broker, topic):
+    """A write by a client that waits a second for the answer and does not try again; returns what it ended with."""
+    config = {"request_timeout_ms": 1000, "delivery_timeout_ms": 10_000, "enable_idempotence": False, "retries": 0}
+    writing = kafka.KafkaProducer(bootstrap_servers=broker.bootstrap, **config)
+    try:
+        writing.send(topic, b"one").get(timeout=20)
+    except kafka.errors.KafkaError as error:
+        return type(error)
+    finally:
+        writing.close()
+
+
+def test_a_lost_response_closes_the_connection_before_a_client_gives_up(broker, topic):
+    broker.faults.on("Produce", topic=topic).drop_response(times=1, hang_ms=50)
+    assert attempt_once(broker, topic) is kafka.errors.KafkaConnectionError
+    assert values(broker, topic) == [b"one"], "it was carried out"
+
+
+def test_a_lost_response_without_an_end_leaves_a_client_to_its_own_timeout(broker, topic):
+    broker.faults.on("Produce", topic=topic).drop_response(times=1, hang_ms=None)
+    assert attempt_once(broker, topic) is kafka.errors.RequestTimedOutError
+    assert values(broker, topic) == [b"one"], "it was carried out"
+
+
 def test_a_disconnect_before_the_write(broker, topic):
     broker.faults.on("Produce", topic=topic).disconnect(times=2)
     writing = producer(broker, enable_idempotence=False)
