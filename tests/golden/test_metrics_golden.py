@@ -13,6 +13,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "sim"))
 
 from broker_kit import SimBroker, SimClient
 
+from odradek.metrics import help as help_lines
+from odradek.metrics.text import prometheus_text
 from odradek.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from odradek.sim.world import World
 
@@ -101,3 +103,51 @@ def test_the_ones_that_dashboards_need_are_there(broker):
         ("kafka.server", "KafkaServer", "BrokerState"),
     }
     assert wanted - exported(broker) == set()
+
+
+# What Prometheus reads
+
+HELP = re.compile(r"# HELP (?P<family>[a-zA-Z_:][a-zA-Z0-9_:]*) (?P<told>(?:[^\\\n]|\\\\|\\n)+)")
+TYPE = re.compile(r"# TYPE (?P<family>[a-zA-Z_:][a-zA-Z0-9_:]*) (?P<kind>counter|gauge)")
+SAMPLE = re.compile(
+    r"(?P<family>[a-zA-Z_:][a-zA-Z0-9_:]*)"
+    r'(?P<labels>\{[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*"(?:,[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*")*\})?'
+    r" (?P<value>[-+]?[0-9.]+(?:e[-+]?[0-9]+)?|NaN|[+-]Inf)"
+)
+
+
+def families(page):
+    """The samples of each family; an error where the page breaks a rule of the format (text, version 0.0.4).
+
+    A family is one block: its HELP, its TYPE, its samples, of which no two have the same labels.
+    """
+    found, current = {}, None
+    lines = iter(page.removesuffix("\n").split("\n"))
+    for line in lines:
+        if line.startswith("# "):
+            told, kind = HELP.fullmatch(line), TYPE.fullmatch(next(lines))
+            current = told["family"]
+            assert kind["family"] == current
+            assert current not in found, "a family comes once"
+            found[current] = {}
+        else:
+            sample = SAMPLE.fullmatch(line)
+            assert sample["family"] == current, line
+            assert sample["labels"] not in found[current], line
+            found[current][sample["labels"]] = float(sample["value"])
+    return found
+
+
+def test_the_page_is_what_prometheus_reads(broker):
+    found = families(prometheus_text(broker.server.shared.metrics).decode())
+    assert len(found) > 200
+    assert all(found.values()), "no family is without a sample"
+    assert found["kafka_server_kafkaserver_brokerstate"] == {None: 3.0}
+
+
+def test_every_metric_is_explained_and_nothing_else(broker):
+    names = {name for name, _ in broker.server.shared.metrics}
+    assert [name for name in names if help_lines.sentence_of(name) is None] == []
+    known = {(type_, name) for release in VERSIONS for _, type_, name in beans(release)}
+    explained = {(type_, name) for type_, sentences in help_lines._SENTENCES.items() for name in sentences}
+    assert explained - known == set(), "of metrics that Kafka does not have"

@@ -16,22 +16,25 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_]+")
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 
-Sample = tuple[str, str, str, Number]  # family, kind, labels, value
+# The end of the family's name, the attribute of Kafka's bean, kind, labels, value.
+Sample = tuple[str, str, str, str, Number]
 
 
 def prometheus_text(registry: Registry) -> bytes:
+    from odradek.metrics.help import help_text  # a table that a broker without a scraper does without
+
     now_ms = registry.mono_ms()
-    families: dict[str, tuple[str, list[str]]] = {}
+    families: dict[str, list[str]] = {}
     for name, metric in registry:
-        for family, kind, labels, value in _samples(name, metric, now_ms):
-            lines = families.setdefault(family, (kind, []))[1]
+        base = family_of(name)
+        for ending, attribute, kind, labels, value in _samples(name, metric, now_ms):
+            family = base + ending
+            lines = families.get(family)
+            if lines is None:
+                told = help_text(name, attribute)
+                lines = families[family] = [f"# HELP {family} {told}\n# TYPE {family} {kind}\n"]
             lines.append(f"{family}{labels} {_number(value)}\n")
-    return "".join(_family(*entry) for entry in families.items()).encode()
-
-
-def _family(family: str, kind_and_lines: tuple[str, list[str]]) -> str:
-    kind, lines = kind_and_lines
-    return f"# TYPE {family} {kind}\n" + "".join(lines)
+    return "".join(line for lines in families.values() for line in lines).encode()
 
 
 def family_of(name: MetricName) -> str:
@@ -40,36 +43,35 @@ def family_of(name: MetricName) -> str:
 
 
 def _samples(name: MetricName, metric: Metric, now_ms: int) -> Iterator[Sample]:
-    family, labels = family_of(name), _labels(name.tags)
+    labels = _labels(name.tags)
     if isinstance(metric, Gauge):
         value = metric.read()
         if value is not None:
-            yield family, "gauge", labels, value
+            yield "", "Value", "gauge", labels, value
     elif isinstance(metric, Histogram):
-        yield from _histogram_samples(family, name, metric, now_ms)
+        yield from _histogram_samples(name, labels, metric, now_ms)
     else:
-        yield f"{family}_count", "counter", labels, metric.count
+        yield "_count", "Count", "counter", labels, metric.count
         if isinstance(metric, Meter):
-            yield from _rate_samples(family, labels, metric, now_ms)
+            yield from _rate_samples(labels, metric, now_ms)
 
 
-def _rate_samples(family: str, labels: str, meter: Meter, now_ms: int) -> Iterator[Sample]:
+def _rate_samples(labels: str, meter: Meter, now_ms: int) -> Iterator[Sample]:
     rates = meter.rates(now_ms)
-    yield f"{family}_meanrate", "gauge", labels, rates.mean
-    yield f"{family}_oneminuterate", "gauge", labels, rates.one_minute
-    yield f"{family}_fiveminuterate", "gauge", labels, rates.five_minutes
-    yield f"{family}_fifteenminuterate", "gauge", labels, rates.fifteen_minutes
+    yield "_meanrate", "MeanRate", "gauge", labels, rates.mean
+    yield "_oneminuterate", "OneMinuteRate", "gauge", labels, rates.one_minute
+    yield "_fiveminuterate", "FiveMinuteRate", "gauge", labels, rates.five_minutes
+    yield "_fifteenminuterate", "FifteenMinuteRate", "gauge", labels, rates.fifteen_minutes
 
 
-def _histogram_samples(family: str, name: MetricName, histogram: Histogram, now_ms: int) -> Iterator[Sample]:
+def _histogram_samples(name: MetricName, labels: str, histogram: Histogram, now_ms: int) -> Iterator[Sample]:
     for quantile, value in zip(QUANTILES, histogram.quantiles(now_ms), strict=True):
-        yield family, "gauge", _labels((*name.tags, ("quantile", str(quantile)))), value
-    labels = _labels(name.tags)
-    yield f"{family}_count", "counter", labels, histogram.count
-    yield f"{family}_mean", "gauge", labels, histogram.mean
-    yield f"{family}_min", "gauge", labels, histogram.minimum
-    yield f"{family}_max", "gauge", labels, histogram.maximum
-    yield f"{family}_stddev", "gauge", labels, histogram.deviation()
+        yield "", "Percentile", "gauge", _labels((*name.tags, ("quantile", str(quantile)))), value
+    yield "_count", "Count", "counter", labels, histogram.count
+    yield "_mean", "Mean", "gauge", labels, histogram.mean
+    yield "_min", "Min", "gauge", labels, histogram.minimum
+    yield "_max", "Max", "gauge", labels, histogram.maximum
+    yield "_stddev", "StdDev", "gauge", labels, histogram.deviation()
 
 
 def _labels(tags: Iterable[tuple[str, str]]) -> str:

@@ -134,7 +134,27 @@ def test_text_of_a_histogram_a_counter_and_gauges(registry):
 
 def test_a_label_cannot_break_out_of_its_quotes(registry):
     registry.gauge("g", "t", "n", lambda: 1, {"client-id": 'a"} 1\nevil 2\\'})
-    assert lines(registry) == ["# TYPE g_t_n gauge", 'g_t_n{client_id="a\\"} 1\\nevil 2\\\\"} 1']
+    assert lines(registry)[1:] == ["# TYPE g_t_n gauge", 'g_t_n{client_id="a\\"} 1\\nevil 2\\\\"} 1']
+
+
+def test_every_family_says_what_it_tells(registry):
+    registry.meter("kafka.server", "BrokerTopicMetrics", "BytesInPerSec", {"topic": "t"})
+    registry.attribute("kafka.server", "raft-metrics", "current-epoch", lambda: 7)
+    registry.gauge("kafka.server", "New", "Thing", lambda: 1)
+    told = [line.removeprefix("# HELP ") for line in lines(registry) if line.startswith("# HELP ")]
+    bean = "kafka.server:type=BrokerTopicMetrics,name=BytesInPerSec"
+    family = "kafka_server_brokertopicmetrics_bytesinpersec_count"
+    assert f"{family} Bytes that producers have written: how many so far - {bean} Count" in told
+    assert (
+        "kafka_server_raft_metrics_current_epoch Epoch of the metadata quorum - kafka.server:type=raft-metrics "
+        "current-epoch" in told
+    )
+    assert "kafka_server_new_thing Kafka's kafka.server:type=New,name=Thing Value" in told
+
+
+def test_a_help_line_stays_one_line(registry):
+    registry.gauge("g", "t", "n\nevil 2\\", lambda: 1)
+    assert lines(registry)[0] == "# HELP g_t_n_evil_2_ Kafka's g:type=t,name=n\\nevil 2\\\\ Value"
 
 
 def test_families_stand_together_and_every_line_parses(registry):
@@ -144,6 +164,7 @@ def test_families_stand_together_and_every_line_parses(registry):
     text = lines(registry)
     kinds = [line for line in text if line.startswith("#")]
     assert len(kinds) == len(set(kinds))
+    assert [line.split()[1] for line in kinds] == ["HELP", "TYPE"] * (len(kinds) // 2)
     sample = re.compile(r'[a-z_:][a-z0-9_]*(\{[a-zA-Z_]+="[^"]*"(,[a-zA-Z_]+="[^"]*")*\})? -?[0-9.e+-]+')
     assert all(sample.fullmatch(line) for line in text if not line.startswith("#"))
 
@@ -159,9 +180,9 @@ def test_a_deleted_topic_takes_its_metrics_along(registry):
 def test_what_is_collected_is_there_only_while_somebody_looks(registry):
     sizes = {"a": 1, "b": 2}
     registry.collect(lambda: [("kafka.log", "Log", "Size", {"topic": topic}, size) for topic, size in sizes.items()])
-    assert lines(registry)[1:] == ['kafka_log_log_size{topic="a"} 1', 'kafka_log_log_size{topic="b"} 2']
+    assert lines(registry)[2:] == ['kafka_log_log_size{topic="a"} 1', 'kafka_log_log_size{topic="b"} 2']
     del sizes["a"]
-    assert lines(registry)[1:] == ['kafka_log_log_size{topic="b"} 2']
+    assert lines(registry)[2:] == ['kafka_log_log_size{topic="b"} 2']
     assert len(registry) == 0
 
 
