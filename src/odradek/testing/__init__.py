@@ -18,6 +18,11 @@ __all__ = ["Broker", "BrokerError", "Fault", "Faults"]
 _MODULES = {"Broker": "broker", "BrokerError": "broker_error", "Fault": "faults", "Faults": "faults"}
 
 
+def __dir__() -> list[str]:
+    """What completion and help show: the names that are there when they are asked for, too."""
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 

@@ -351,3 +351,11 @@ def test_a_file_in_the_working_directory_stands_in_for_no_module(tmp_path):
     done = subprocess.run([sys.executable, "-P", "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout)
+
+
+def test_the_package_lists_what_it_has():
+    """Its names are imported when they are used; completion must offer them before."""
+    import odradek.testing
+
+    assert set(odradek.testing.__all__) <= set(dir(odradek.testing))
+    assert "__doc__" in dir(odradek.testing)
