@@ -39,6 +39,7 @@ _SENTENCES = {
         "UnknownDestinationQueueSize": "Transactions whose markers wait for a leader",
     },
     "Log": {
+        "DamagedAtByte": "Position in the file where the damage of a partition that was set aside begins",
         "LogEndOffset": "Offset that the partition's next record gets",
         "LogStartOffset": "Offset of the partition's first record",
         "NumLogSegments": "Segments of the partition's log",
@@ -47,6 +48,7 @@ _SENTENCES = {
     },
     "LogCleanerManager": {"uncleanable-partitions-count": "Partitions whose compaction has failed, by log dir"},
     "LogManager": {
+        "DamagedPartitionCount": "Partitions that were set aside because their log is damaged",
         "CordonedLogDirectoryCount": "Log dirs that take no new partitions",
         "LogDirectoryCordoned": "Whether the log dir takes no new partitions",
         "LogDirectoryOffline": "Whether the log dir has failed",
