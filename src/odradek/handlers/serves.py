@@ -1,10 +1,12 @@
 """How a handler says what it serves.
 
-    @serves(EndTxnRequest, versions="0-5", allow=on_cluster(CLUSTER_ACTION))
-    async def end_txn(call: Call, request: EndTxnRequest) -> EndTxnResponse: ...
+    @serves(ListConfigResourcesRequest, versions="0-1", allow=on_cluster(DESCRIBE_CONFIGS))
+    def list_config_resources(call: Call, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse: ...
 
 A handler is a function that returns its response, a Pending of it, or None for no answer at all; or an `async def`.
-It may raise a KafkaError: the dispatcher answers with what `refuse(request, error, version)` makes of it.
+What a caller needs for the whole request is `allow`; what it needs for a topic, a group or a transactional id the
+handler asks for itself (`call.demand`, `call.authorize`). It may raise a KafkaError: the dispatcher answers with what
+`refuse(request, error, version)` makes of it, by default a response whose own error code it is.
 """
 
 from collections.abc import Callable

@@ -11,7 +11,9 @@ wait for a disk: appends, reads from the page cache, and the few names that a ro
 docs/decisions). What may wait (fsync, unlink, recovery, replays) is a job that is planned here, runs elsewhere on plain
 values, and whose result is applied here, if `generation` is still that of the plan.
 
-The parts of the work have their own files: append, read, roll, truncate, retention, flush, offsets.
+Offsets and the places that follow from them are kept here. The parts of the work have their own files: append, roll,
+read (soundness: what was checked before it is served), lookup (by time), truncate, replace (compaction), retention,
+durability (flush, close).
 """
 
 from collections.abc import Callable

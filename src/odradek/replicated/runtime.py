@@ -6,13 +6,15 @@ the append has succeeded, replays them into the core at once, so that the next e
 another matter: it waits until the newest record that the decision *has seen*, its own or an older one, is
 committed. So a read waits as well while something it may have looked at could still be lost.
 
-                 attach               activate(epoch)              release
-    UNLOADED ------------> LOADING ------------------> ACTIVE ------------------> UNLOADED
-                              ^  records of the log        |  records of its own events
+                 attach               activate(epoch)
+    UNLOADED ------------> LOADING ------------------> ACTIVE      LOADING: takes in records of the log
+        ^                     ^                          |         ACTIVE: and those of its own events
+        |                     +-- release, all is known -+
+        +------- release with records that may be lost --+         from anywhere: a replay that fails
 
-A failed append has changed nothing: the error is the answer. Losing the leadership drops the core, because it
-may hold records that the log will lose; whoever waits gets `NotController` or what the owner says instead. The
-next core is loaded from the log.
+A failed append has changed nothing: the error is the answer. Losing the leadership (`release`) leaves a core as it is
+that has seen committed records only. One that may hold records that the log will lose is done with: the owner attaches
+a fresh one, which is loaded from the log. Whoever waits gets what the owner's `refusal` says.
 
 Records of the log come in through `replay_committed`, also while active: those that the runtime has appended
 itself are known by their offset and only move the commit gate.
