@@ -95,6 +95,17 @@ def test_without_a_terminal_sighup_is_no_reason_to_stop(tmp_path):
 # What it takes
 
 
+def test_a_hint_names_the_flag_or_the_config_that_was_meant(tmp_path):
+    data = tmp_path / "data"
+    with BrokerProcess("--data", str(data)) as broker:
+        broker.stop()
+    assert "set node.id=1; " in refused("--data", str(data), "--override", "node.id=2")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "holiday.jpg").write_bytes(b"")
+    assert "give an empty directory (--data)" in refused("--data", str(tmp_path / "full"))
+    assert "set another --data" in refused("--data", str(tmp_path / "full" / "holiday.jpg"))
+
+
 def test_a_file_of_a_few_configs(tmp_path):
     config = tmp_path / "few.properties"
     config.write_text("num.partitions=4\n")

@@ -204,7 +204,7 @@ def _refuse_unless_fresh(disk: Disk, directory: str) -> None:
     if foreign:
         raise StorageRefused(
             f"{directory} is not empty and has no meta.properties, but {foreign[0]}: "
-            "give an empty directory, or format this one with `odradek storage format`"
+            "give an empty directory (--data), or format this one with `odradek storage format`"
         )
 
 

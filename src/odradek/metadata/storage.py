@@ -104,7 +104,7 @@ def verify(found: Found, node_id: int, cluster_id: str | None = None) -> None:
         if meta.node_id != node_id:
             raise StorageRefused(
                 f"Stored node id {meta.node_id} doesn't match the configured node id {node_id} in {path}. "
-                "If you moved your data, configure its node id; for a new node, give it empty directories."
+                f"If you moved your data, set node.id={meta.node_id}; for a new node, give it an empty --data."
             )
         if meta.directory_id is not None:
             twin = seen.setdefault(meta.directory_id, directory)
