@@ -78,14 +78,28 @@ def completed(values: Mapping[str, str], release: str | None) -> dict[str, str]:
     if "log.dirs" not in node and "log.dir" not in node:
         node["log.dirs"] = absolute(default_data_dir())
     node.setdefault("listeners", "PLAINTEXT://{}:{}".format(*DEFAULT_LISTEN))
-    return {**_quorum(release or _release_of(node), node["node.id"]), **_with_controller(node)}
+    return {
+        **_quorum(release or _release_of(node), node["node.id"]),
+        **_between_brokers(node),
+        **_with_controller(node),
+    }
+
+
+def _between_brokers(node: Mapping[str, str]) -> dict[str, str]:
+    """The listener where brokers would meet is the first one, unless somebody says or it is Kafka's own choice."""
+    names = _listener_names(node)
+    is_said = "inter.broker.listener.name" in node or "security.inter.broker.protocol" in node
+    return {} if is_said or "PLAINTEXT" in names else {"inter.broker.listener.name": names[0]}
+
+
+def _listener_names(node: Mapping[str, str]) -> list[str]:
+    return [address.partition("://")[0].strip().upper() for address in node["listeners"].split(",")]
 
 
 def _with_controller(node: dict[str, str]) -> dict[str, str]:
     """Whoever says where clients are served need not think of the controller, which no client sees."""
     controllers = [name.strip().upper() for name in node["controller.listener.names"].split(",")]
-    names = [address.partition("://")[0].strip().upper() for address in node["listeners"].split(",")]
-    if set(names) & set(controllers):
+    if set(_listener_names(node)) & set(controllers):
         return node
     listeners = f"{node['listeners']},{controllers[0]}://{CONTROLLER_ADDRESS}"
     protocols = ",".join(f"{name}:{name}" for name in PROTOCOLS)

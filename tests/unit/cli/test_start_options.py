@@ -79,6 +79,19 @@ def test_such_a_file_may_say_where_it_listens_and_where_the_data_is(tmp_path):
     assert values["log.dirs"] == "/there"
 
 
+@pytest.mark.parametrize(
+    ("listeners", "more", "expected"),
+    [
+        ("SSL://h:1,SASL_SSL://h:2", "", "SSL"),
+        ("SSL://h:1", "security.inter.broker.protocol=SSL\n", None),  # Kafka finds it by its protocol
+        ("SSL://h:1,PLAINTEXT://h:2", "", None),  # Kafka's own choice
+    ],
+)
+def test_brokers_meet_at_the_first_listener_that_a_few_configs_name(tmp_path, listeners, more, expected):
+    values = options(tmp_path, f"listeners={listeners}\n{more}")
+    assert values.get("inter.broker.listener.name") == expected
+
+
 def test_such_a_file_on_a_dir_of_a_3_3(tmp_path):
     (tmp_path / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=x\n")
     assert "controller.quorum.voters" in options(tmp_path, f"log.dirs={tmp_path},/other\n")
