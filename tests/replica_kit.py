@@ -111,11 +111,13 @@ class DataPlane:
 
     # Requests.
 
+    client_id = "kit"
+
     def frame(self, request, version):
         header_version = apis.by_key(request.api_key).request_header_version(version)
         assert header_version in (1, 2)
         header = RequestHeader(
-            request_api_key=request.api_key, request_api_version=version, correlation_id=7, client_id="kit"
+            request_api_key=request.api_key, request_api_version=version, correlation_id=7, client_id=self.client_id
         )
         return memoryview(bytearray(b"".join(bytes(part) for part in encode_request(header, request))))
 

@@ -7,7 +7,11 @@
     12  the leader adds the partition to the transaction                            13  topic ids
 
 Who may: WRITE on each topic; WRITE on the transactional id if there are transactional records. With acks=0 there is no
-answer, and an error closes the connection: it is all that a client would notice.
+answer, and an error closes the connection: it is all that a client would notice. Internal topics are for the
+coordinators, and for Kafka's own admin tools by their client id.
+
+A write counts as failed, for its topic and in all, if the log has refused it for a reason that does not come with
+moving leaders and careless clients (`_EXPECTED`).
 
 | what is wrong | error |
 |---|---|
@@ -18,7 +22,7 @@ answer, and an error closes the connection: it is all that a client would notice
 | the partition is led elsewhere | NOT_LEADER_OR_FOLLOWER |
 | an internal topic | INVALID_TOPIC_EXCEPTION |
 | too few replicas in sync, before or after the append | NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS_AFTER_APPEND |
-| transactional records, no transactional id | TRANSACTIONAL_ID_AUTHORIZATION_FAILED |
+| transactional records, and no transactional id or no right to it | TRANSACTIONAL_ID_AUTHORIZATION_FAILED for all |
 | transactional records, partition not in the transaction | INVALID_TXN_STATE, from 11 TRANSACTION_ABORTABLE (4.3) |
 | transactional records of a producer that was replaced | INVALID_PRODUCER_EPOCH, INVALID_PRODUCER_ID_MAPPING |
 | the last transaction is still being ended | CONCURRENT_TRANSACTIONS from 12, before NOT_ENOUGH_REPLICAS |
@@ -69,6 +73,7 @@ TOPIC_ID_VERSION_MIN = 13
 HINT_VERSION_MIN = 10
 ALLOWED_ACKS = (-1, 0, 1)
 _ACKNOWLEDGED = (1, -1)
+_ADMIN_CLIENT_ID = "__admin_client"
 
 _blank = object.__new__  # a struct without values, as its constructor would make it in twice the time
 
@@ -81,6 +86,21 @@ _WITHOUT_LOG_START = (
     errors.CorruptMessage,
     errors.InvalidRequiredAcks,
     errors.KafkaStorageError,
+)
+
+# What is refused for these reasons is no failure that an operator has to look into, or was not refused by the log.
+_EXPECTED = (
+    errors.UnknownTopicOrPartition,
+    errors.UnknownTopicId,
+    errors.NotLeaderOrFollower,
+    errors.MessageTooLarge,
+    errors.RecordListTooLarge,
+    errors.CorruptMessage,
+    errors.KafkaStorageError,
+    errors.InvalidRequiredAcks,
+    errors.TopicAuthorizationFailed,
+    errors.RequestTimedOut,
+    errors.NotEnoughReplicasAfterAppend,
 )
 
 
@@ -151,6 +171,7 @@ def _produce_one(
 
 def _produce_many(call: Call, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse | None] | None:
     topics = request.topic_data
+    _check_transactional_id(call, request)
     if len(topics) > 1 or (topics and len(topics[0].partition_data) > 1):
         topics = _without_repeats(topics, call.version)
         _check_readable(topics, call.version)
@@ -206,9 +227,10 @@ class _Production(AppendRequest):
             if self.acks not in ALLOWED_ACKS:
                 check_request(records, self.version)
                 raise errors.InvalidRequiredAcks
-            if partition.topic.is_internal:
+            if partition.topic.is_internal and self._call.client_id != _ADMIN_CLIENT_ID:
+                partition.topic.produces.count += 1
                 raise errors.InvalidTopicException(f"{partition.topic.name} is written by the coordinators alone.")
-            if _is_transactional(records) and self._must_verify(partition, records):
+            if _is_transactional(records) and check_transaction(self._replicas, partition, records, self.version):
                 self.waits.append((self._verified(partition, records), answer, partition))
                 return answer
             info = append(self._replicas, partition, records, self)
@@ -229,12 +251,6 @@ class _Production(AppendRequest):
         if name is not None and not self._call.authorize(WRITE, TOPIC, name):
             raise errors.TopicAuthorizationFailed
 
-    def _must_verify(self, partition: Partition, records: Any) -> bool:
-        transactional_id = self._request.transactional_id
-        if transactional_id is None or not self._call.authorize(WRITE, TRANSACTIONAL_ID, transactional_id):
-            raise errors.TransactionalIdAuthorizationFailed
-        return check_transaction(self._replicas, partition, records, self.version)
-
     def _verified(self, partition: Partition, records: Any) -> Pending[AppendInfo]:
         """The records are copied: they are appended when the coordinator has answered."""
         transactional_id = self._request.transactional_id or ""
@@ -252,7 +268,9 @@ class _Production(AppendRequest):
         if is_early and isinstance(error, errors.CorruptMessage):
             raise error  # Kafka fails the whole request over it
         self.has_failed = True
-        self._replicas.metrics.failed_produces.count += 1
+        if partition is not None and not is_early and not isinstance(error, _EXPECTED):
+            self._replicas.metrics.failed_produces.count += 1
+            partition.topic.counters.failed_produces.count += 1
         answer.error_code = error.code
         answer.base_offset = NO_OFFSET
         log = None if partition is None else partition.log
@@ -324,6 +342,14 @@ class _Production(AppendRequest):
                 for node, host, port, rack in self._hints.endpoints()
             ]
         return response
+
+
+def _check_transactional_id(call: Call, request: ProduceRequest) -> None:
+    """Before anything else: who may not use the transactional id has none of the request carried out."""
+    if any(_is_transactional(data.records) for topic in request.topic_data for data in topic.partition_data):
+        transactional_id = request.transactional_id
+        if transactional_id is None or not call.authorize(WRITE, TRANSACTIONAL_ID, transactional_id):
+            raise errors.TransactionalIdAuthorizationFailed
 
 
 def _is_transactional(records: Any) -> bool:

@@ -81,11 +81,11 @@ def append_at_once(
 def append(
     replicas: "ReplicaManager", partition: Partition, records: Buffer | None, request: AppendRequest
 ) -> AppendInfo | Pending[AppendInfo]:
+    partition.topic.produces.count += 1  # whatever becomes of it
     log = partition.log
     if log is None or not partition.is_leader:
         partition.leader_log()
         raise AssertionError("a partition without a log led here")
-    partition.topic.produces.count += 1
     if type(records) is not memoryview or records.readonly:
         records = bytearray(records or b"")
     checked: CheckedRecords | None = check_common(records, log.rules, request.now_ms)

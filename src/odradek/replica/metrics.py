@@ -20,13 +20,27 @@ class TopicCounters:
     `hand_in`.
     """
 
-    __slots__ = ("_handed_in", "bytes_in", "bytes_out", "bytes_rejected", "fetches", "messages_in", "produces")
+    __slots__ = (
+        "_failed_produces",
+        "_handed_in",
+        "_registry",
+        "_topic",
+        "bytes_in",
+        "bytes_out",
+        "bytes_rejected",
+        "fetches",
+        "messages_in",
+        "produces",
+    )
 
     def __init__(self, registry: Registry, topic: str | None) -> None:
         tags = None if topic is None else {"topic": topic}
 
         def meter(name: str) -> Meter:
             return registry.meter(SERVER, TOPICS, name, tags)
+
+        self._registry, self._topic = registry, topic
+        self._failed_produces: Counter | None = None
 
         self.messages_in: Counter = meter("MessagesInPerSec")
         self.bytes_in: Counter = meter("BytesInPerSec")
@@ -35,6 +49,14 @@ class TopicCounters:
         self.produces: Counter = meter("TotalProduceRequestsPerSec")
         self.fetches: Counter = meter("TotalFetchRequestsPerSec")
         self._handed_in = (0,) * len(self._counts())
+
+    @property
+    def failed_produces(self) -> Counter:
+        """Made when the first one fails: most topics never see any."""
+        if self._failed_produces is None:
+            tags = None if self._topic is None else {"topic": self._topic}
+            self._failed_produces = self._registry.meter(SERVER, TOPICS, "FailedProduceRequestsPerSec", tags)
+        return self._failed_produces
 
     def hand_in(self, all_topics: "TopicCounters") -> None:
         """Adds what was produced and fetched since the last time to the counters of all topics."""

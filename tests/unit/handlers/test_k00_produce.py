@@ -168,6 +168,15 @@ def test_transactional_records_without_a_coordinator(plane, old_plane):
         assert produced(each, None).error_code == errors.TransactionalIdAuthorizationFailed.code
 
 
+def test_who_may_not_use_the_transactional_id_has_no_part_of_the_request_carried_out(plane):
+    request = plane.produce_request(batch(b"a"), transactional_id=None)
+    transactional = PartitionProduceData(index=1, records=batch(b"b", producer=7, transactional=True))
+    request.topic_data[0].partition_data.append(transactional)
+    answers = plane.ask(request, 9).responses[0].partition_responses
+    assert [answer.error_code for answer in answers] == [errors.TransactionalIdAuthorizationFailed.code] * 2
+    assert not values(plane)
+
+
 def test_min_insync_replicas(plane, old_plane):
     """A 4.3 asks for no more replicas than there are."""
     for each in (plane, old_plane):
@@ -208,6 +217,8 @@ def test_internal_topics_are_not_for_clients(plane):
     plane.create_topic("__consumer_offsets", cleanup_policy="compact")
     answer = plane.produce("a", topic="__consumer_offsets")
     assert (answer.error_code, answer.log_start_offset) == (errors.InvalidTopicException.code, -1)
+    plane.client_id = "__admin_client"
+    assert plane.produce("a", topic="__consumer_offsets").error_code == 0
 
 
 def test_a_batch_of_unknown_magic_fails_the_whole_request(plane):
@@ -341,13 +352,41 @@ def test_a_lost_leadership_ends_the_wait(plane):
 
 def test_what_is_counted(plane):
     plane.produce("a", "b")
-    plane.produce("a", topic="nope")
     list(plane.metrics)  # whoever reads them goes through them all
     find = plane.metrics.find
     assert find("kafka.server", "BrokerTopicMetrics", "MessagesInPerSec").count == 2
     assert find("kafka.server", "BrokerTopicMetrics", "MessagesInPerSec", {"topic": "t"}).count == 2
     assert find("kafka.server", "BrokerTopicMetrics", "BytesInPerSec").count == plane.log().size
-    assert find("kafka.server", "BrokerTopicMetrics", "FailedProduceRequestsPerSec").count == 1
+    assert find("kafka.server", "BrokerTopicMetrics", "FailedProduceRequestsPerSec").count == 0
+
+
+def test_only_what_is_unexpected_counts_as_failed(plane):
+    def failed(tags=None):
+        found = plane.metrics.find("kafka.server", "BrokerTopicMetrics", "FailedProduceRequestsPerSec", tags)
+        return 0 if found is None else found.count
+
+    plane.produce("a", topic="nope")
+    plane.produce("a", acks=2)
+    plane.produce(records=batch(b"a" * 2_000_000))
+    plane.produce(records=batch(b"a")[:-1])
+    assert (failed(), failed({"topic": "t"})) == (0, 0)
+    plane.produce("z", producer=7, sequence=9)
+    plane.produce("a", producer=7, sequence=4, epoch=-1)
+    plane.create_topic("c", cleanup_policy="compact")
+    plane.produce(records=batch(b"a", key=None), topic="c")
+    assert failed({"topic": "c"}) == 1
+    assert failed() == failed({"topic": "t"}) + 1 >= 2
+
+
+def test_every_write_to_a_partition_counts_whatever_becomes_of_it(plane):
+    plane.create_topic("__consumer_offsets", cleanup_policy="compact")
+    plane.produce("a")
+    plane.produce(records=batch(b"a" * 2_000_000))
+    plane.produce("a", topic="__consumer_offsets")
+    plane.partition().go_offline()
+    plane.produce("a")
+    list(plane.metrics)
+    assert plane.metrics.find("kafka.server", "BrokerTopicMetrics", "TotalProduceRequestsPerSec").count == 4
 
 
 def test_a_topic_that_goes_leaves_its_counts_to_all_topics(plane):

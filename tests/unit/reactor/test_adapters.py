@@ -148,7 +148,7 @@ def test_a_thread_that_waits_keeps_nothing_of_its_last_job(ports):
         time.sleep(0.001)
 
 
-def test_sockets_do_not_wait_to_fill_a_packet(ports):
+def test_sockets_do_not_wait_to_fill_a_packet_and_notice_a_peer_that_is_gone(ports):
     import socket
 
     listener = ports.network.listen("127.0.0.1", 0)
@@ -159,6 +159,7 @@ def test_sockets_do_not_wait_to_fill_a_packet(ports):
     server = listener.accept()
     for end in (client, server):
         assert end._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
+        assert end._socket.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
         end.close()
     poller.close()
     listener.close()

@@ -30,6 +30,7 @@ class SystemSocket:
         self.send_one = connected.send
         connected.setblocking(False)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # a peer without power says no good-bye
 
     def fileno(self) -> int:
         return self._socket.fileno()
