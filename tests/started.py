@@ -4,11 +4,13 @@ import contextlib
 import os
 import select
 import signal
-import subprocess
 import sys
 import time
 
+import outside
+
 READY_S_MAX = 20
+STOP_S_MAX = 20
 
 
 @contextlib.contextmanager
@@ -21,12 +23,13 @@ def broker(release="4.3", properties=None, config=None, data=None, ends="SIGTERM
     command += ["--config", str(config)] if config else ["--listen", "127.0.0.1:0"]
     for name, value in (properties or {}).items():
         command += ["--override", f"{name}={value}"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        yield _address(_ready_line(process))
-    finally:
-        process.send_signal(signal.Signals[ends])
-        log = process.communicate(timeout=20)[1]
+    process = outside.Program(command, stdout=outside.PIPE, stderr=outside.PIPE, text=True)
+    with process:
+        try:
+            yield _address(_ready_line(process))
+        finally:
+            process.send_signal(signal.Signals[ends])
+            log = process.communicate(timeout=STOP_S_MAX)[1]
     assert "Traceback" not in log, log[-5000:]
     assert process.returncode == (0 if ends == "SIGTERM" else -signal.Signals[ends]), log[-5000:]
 

@@ -13,16 +13,17 @@ import argparse
 import json
 import os
 import socket
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from suite_table import KAFKA, PROPERTIES, SUITES, Run, Suite, is_as_good, keep, number, score
 
+import outside
 from odradek.testing import Broker
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,6 +32,7 @@ ABSENT = f"""\
 skipped: no suites. Give the directory with their scripts as --suites DIR or in {VARIABLE}; without it, `make interop`
 still runs the part of them that it can fetch by itself.\
 """
+SUITE_SECONDS_MAX = 3 * 3600
 LIST = "--list"  # of the scripts that can run some of their tests
 KEPT = ("version", "passed", "failed", "skipped", "failed_ids")
 
@@ -47,7 +49,7 @@ def main() -> int:
     chosen = [suite for suite in SUITES if not options.names or suite.name in options.names]
     wanted = [(suite, release) for suite in chosen for release in suite.runs if options.release in (None, release)]
     outcomes = [run_suite(options.suites, suite, release) for suite, release in wanted]
-    subprocess.run([sys.executable, str(ROOT / "tools" / "pages.py")], check=True)
+    outside.run([sys.executable, ROOT / "tools" / "pages.py"], check=True)
     return 0 if all(outcomes) else 1
 
 
@@ -115,9 +117,10 @@ def properties(release: str, address: str) -> dict[str, str]:
 def _summary(script: Path, address: str, run: Run) -> dict[str, Any]:
     command = [str(script), address, *run.arguments]
     print("$ " + " ".join([script.name, *command[1:]]), flush=True)
-    done = subprocess.run(
-        command, stdout=subprocess.PIPE, text=True, check=False, env={**os.environ, **run.environment}
-    )
+    try:
+        done = outside.run(command, seconds=SUITE_SECONDS_MAX, stderr=None, env={**os.environ, **run.environment})
+    except outside.Overdue as overdue:
+        raise NotRun(str(overdue)) from None
     lines = done.stdout.splitlines()
     if not lines:
         raise NotRun(f"{script.name} ended with status {done.returncode} and no summary")

@@ -1,24 +1,22 @@
 """The clients as programs: where each comes from, and the command that runs it through its scenarios.
 
-What is not on the machine is fetched by name and version and kept for the next run, below ~/.cache/odradek/tests or
-ODRADEK_TEST_CACHE: Python's clients with pip, JavaScript's with npm, Java's with Maven. kcat is Debian's. `Unavailable`
-says what to install.
+What is not on the machine is fetched (`fetching.py`): Python's clients with pip, JavaScript's with npm, Java's with
+Maven. kcat is Debian's. `Unavailable` says what to install.
 """
 
-import hashlib
 import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-from kafka_tools import Unavailable, cache, jars
+from fetching import Unavailable, fetched, run_logged
+from kafka_tools import jars, java
+
+import outside
 
 HERE = Path(__file__).parent
-FETCH_SECONDS_MAX = 300
 
 # Each with what it needs for every codec.
 PYTHON = [
@@ -33,7 +31,7 @@ NODE_MIN = (22, 22)
 def command(client, directory):
     """The command that runs a client's program, without its arguments; `directory` is for what it needs beside it."""
     if client.startswith("java-"):
-        return java(client.removeprefix("java-"))
+        return java_program(client.removeprefix("java-"), "JavaClient.java")
     if client in ("kafkajs", "@platformatic/kafka"):
         return javascript(client.rpartition("/")[0].lstrip("@") or client, directory)
     if client == "kcat":
@@ -54,28 +52,20 @@ def java_members(version):
     """Compiled once: many processes run it."""
     _require_jdk()
     source = HERE / "java" / "Members.java"
-    compiled = cache() / f"members-{version}-{hashlib.sha256(source.read_bytes()).hexdigest()[:8]}"
-    if not compiled.exists():
-        _compile(source, f"{jars(version)}/*", compiled)
-    classpath = os.pathsep.join([os.fspath(compiled), f"{jars(version)}/*"])
-    return ["java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", classpath, "Members"]
+    classpath = f"{jars(version)}/*"
+    compiled = fetched(f"members-{version}", source.read_text(), lambda where: _compile(source, classpath, where))
+    return [*java(version, megabytes=128, classes=compiled), "Members"]
 
 
-def _compile(source, classpath, compiled):
-    """Beside its place first: others may do the same, and see it whole or not at all."""
-    compiled.parent.mkdir(parents=True, exist_ok=True)
-    own = Path(tempfile.mkdtemp(dir=compiled.parent, prefix="compiling-"))
-    run_logged(["javac", "-d", os.fspath(own), "-cp", classpath, os.fspath(source)], own, f"javac {source.name}")
-    try:
-        own.rename(compiled)
-    except OSError:  # somebody was faster
-        shutil.rmtree(own)
+def _compile(source, classpath, directory):
+    command = ["javac", "-d", os.fspath(directory), "-cp", classpath, os.fspath(source)]
+    run_logged(command, directory, f"javac {source.name}")
 
 
-def java(version):
+def java_program(version, name, part=""):
+    """The command that runs one of the sources in `java/`."""
     _require_jdk()
-    options = ["-Xmx256m", "-XX:TieredStopAtLevel=1"]
-    return ["java", *options, "-cp", f"{jars(version)}/*", os.fspath(HERE / "java" / "JavaClient.java")]
+    return [*java(version, part), os.fspath(HERE / "java" / name)]
 
 
 def _require_jdk():
@@ -120,32 +110,10 @@ def _install_npm(directory, packages):
 
 
 def _node_package():
-    found = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout
+    found = outside.run(["node", "--version"], check=True).stdout
     if tuple(int(part) for part in found.strip().lstrip("v").split(".")[:2]) >= NODE_MIN:
         return {}
     machine = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine())
     if machine is None or platform.system() != "Linux":
         raise Unavailable(f"the JavaScript clients need Node.js {NODE_MIN[0]}.{NODE_MIN[1]} or newer, not {found}")
     return {f"node-linux-{machine}": NODE}
-
-
-def fetched(name, wanted, install):
-    """The directory that holds what is wanted; a run that is broken off leaves no half a set behind."""
-    digest = hashlib.sha256(json.dumps(wanted).encode()).hexdigest()[:8]
-    directory = cache() / f"{name}-{digest}"
-    if not (directory / "complete").exists():
-        directory.mkdir(parents=True, exist_ok=True)
-        install(directory)
-        (directory / "complete").touch()
-    return directory
-
-
-def run_logged(arguments, directory, what):
-    log = directory / "fetch.log"
-    with open(log, "ab") as output:
-        try:
-            done = subprocess.run(arguments, cwd=directory, stdout=output, stderr=output, timeout=FETCH_SECONDS_MAX)
-        except subprocess.TimeoutExpired:
-            raise Unavailable(f"{what} took more than {FETCH_SECONDS_MAX} s") from None
-    if done.returncode:
-        raise Unavailable(f"{what} has failed: see {log}")

@@ -4,14 +4,15 @@ The distribution leaves out `test/service.py`, which starts brokers; for one tha
 """
 
 import os
-import subprocess
 import sys
 import tarfile
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from clients import fetched, run_logged
+from fetching import fetched, run_logged
+
+import outside
 
 VERSION = "3.0.12"
 NEEDS = [
@@ -85,16 +86,9 @@ def _run(bootstrap, kafka_version, scratch: Path, tests: list[str]) -> Outcome:
     command = [os.fspath(where / "venv" / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += [f"--timeout={TEST_SECONDS_MAX}", "--timeout-method=signal", "-o", "log_level=WARNING"]
     command += [f"--junitxml={report}", *tests]
+    environment |= settings
     with open(scratch / "suite.log", "ab") as log:
-        subprocess.run(
-            command,
-            cwd=where / "suite",
-            env={**environment, **settings},
-            stdout=log,
-            stderr=log,
-            timeout=RUN_SECONDS_MAX,
-            check=False,
-        )
+        outside.run(command, seconds=RUN_SECONDS_MAX, cwd=where / "suite", env=environment, stdout=log, stderr=log)
     return _outcome(report)
 
 

@@ -1,11 +1,11 @@
 """A real Apache Kafka on a directory that is there already."""
 
 import contextlib
-import subprocess
 import time
 
 import kafka_tools
 
+import outside
 from odradek.protocol import whole
 from odradek.protocol.messages.header import RequestHeader
 from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest
@@ -18,19 +18,20 @@ STOP_SECONDS_MAX = 60
 @contextlib.contextmanager
 def kafka(version, properties, port, *, ends="SIGTERM"):
     """Yields when it answers; at the end it is asked to stop, or killed."""
-    command = ["java", "-Xmx512m", "-XX:TieredStopAtLevel=1", "-cp", f"{kafka_tools.jars(version)}/*", "kafka.Kafka"]
-    output = properties.with_suffix(".kafka.out")
-    with open(output, "wb") as log:
-        process = subprocess.Popen([*command, str(properties)], stdout=log, stderr=log)
-    try:
+    with started(version, properties) as (process, output):
         _wait_until_it_answers(process, port, output)
         yield process
         process.kill() if ends == "SIGKILL" else process.terminate()
         process.wait(timeout=STOP_SECONDS_MAX)
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
+
+
+@contextlib.contextmanager
+def started(version, properties):
+    """Its process, which is gone at the end, and the file with what it says."""
+    output = properties.with_suffix(".kafka.out")
+    command = [*kafka_tools.java(version, megabytes=512), "kafka.Kafka", str(properties)]
+    with open(output, "wb") as log, outside.Program(command, stdout=log, stderr=log) as process:
+        yield process, output
 
 
 def _wait_until_it_answers(process, port, output):

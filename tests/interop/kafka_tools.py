@@ -1,14 +1,18 @@
 """Apache Kafka's own tools, fetched from Maven by their coordinates and kept for the next run.
 
-Needs `java` and `mvn`; the first run needs the network. The jars go to ~/.cache/odradek/tests, or below
-ODRADEK_TEST_CACHE; a run that is broken off leaves no half a set behind.
+Needs `java` and `mvn`; the first run needs the network. What is on the class path is decided here alone: Maven has a
+repository of its own beside the jars, and every JVM gets our configuration for its logger.
 """
 
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
+from fetching import Unavailable, cache, fetched, run_logged
+
+import outside
+
+JAVA = Path(__file__).parent / "java"
 POM = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -27,50 +31,37 @@ DEPENDENCY = """
     </dependency>"""
 # What is fetched together, by the ending of the directory that it goes to.
 ARTIFACTS = {"": ("kafka_2.13", "kafka-tools"), "-shell": ("kafka-shell",), "-streams": ("kafka-streams",)}
-FETCH_SECONDS_MAX = 600
+COPY = ["dependency:copy-dependencies", "-DoutputDirectory=libs", "-DincludeScope=runtime"]
+LOGGING = [f"-Dlog4j.configuration={(JAVA / 'log4j.properties').as_uri()}"]
+LOGGING += [f"-Dlog4j2.configurationFile={(JAVA / 'log4j2.properties').as_uri()}"]
 TOOL_SECONDS_MAX = 120
-
-
-class Unavailable(Exception):  # noqa: N818 - a state of the machine, not a fault
-    """Why the tools cannot run here, and what to install."""
-
-
-def cache():
-    return Path(os.environ.get("ODRADEK_TEST_CACHE") or Path.home() / ".cache" / "odradek" / "tests")
 
 
 def jars(version, part=""):
     """The directory with Kafka's core, its metadata shell or its Streams, and everything it needs to run."""
     if shutil.which("java") is None:
         raise Unavailable("Kafka's tools need Java: install a JRE, 11 or newer")
-    directory = cache() / f"kafka-{version}{part}"
-    if not (directory / "complete").exists():
-        _fetch(version, part, directory)
-    return directory / "libs"
+    dependencies = "".join(DEPENDENCY.format(name=name, version=version) for name in ARTIFACTS[part])
+    pom = POM.format(dependencies=dependencies)
+    return fetched(f"kafka-{version}{part}", pom, lambda where: _copy(where, pom), lock="maven") / "libs"
 
 
-def _fetch(version, part, directory):
+def _copy(directory, pom):
     if shutil.which("mvn") is None:
         raise Unavailable("Kafka's tools are fetched with Maven: install mvn")
-    directory.mkdir(parents=True, exist_ok=True)
-    dependencies = "".join(DEPENDENCY.format(name=name, version=version) for name in ARTIFACTS[part])
-    (directory / "pom.xml").write_text(POM.format(dependencies=dependencies))
-    goal = "dependency:copy-dependencies"
-    command = ["mvn", "-q", "-B", goal, "-DoutputDirectory=libs", "-DincludeScope=runtime"]
-    with open(directory / "mvn.log", "wb") as log:
-        try:
-            done = subprocess.run(command, cwd=directory, stdout=log, stderr=log, timeout=FETCH_SECONDS_MAX)
-        except subprocess.TimeoutExpired:
-            raise Unavailable(f"Maven did not fetch Kafka {version} in {FETCH_SECONDS_MAX} s") from None
-    if done.returncode:
-        raise Unavailable(f"Maven could not fetch Kafka {version}: see {directory / 'mvn.log'}")
-    (directory / "complete").touch()
+    (directory / "pom.xml").write_text(pom)
+    command = ["mvn", "-q", "-B", f"-Dmaven.repo.local={cache() / 'maven'}", *COPY]
+    run_logged(command, directory, f"the fetch of {directory.name} with Maven")
 
 
-def run(version, tool, *arguments, part=""):
+def java(version, part="", *, megabytes=256, classes=None):
+    """The command that runs Java with Kafka on its class path, behind `classes`; a class or a source file follows."""
+    classpath = [*([] if classes is None else [os.fspath(classes)]), f"{jars(version, part)}/*"]
+    return ["java", f"-Xmx{megabytes}m", "-XX:TieredStopAtLevel=1", *LOGGING, "-cp", os.pathsep.join(classpath)]
+
+
+def run(version, tool, *arguments, part="", **options):
     """What a tool, given by its class, prints, and the lines of its complaints: those go to standard error."""
-    command = ["java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", f"{jars(version, part)}/*", tool]
-    command += map(str, arguments)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TOOL_SECONDS_MAX)
-    assert done.returncode == 0, done.stderr
+    command = [*java(version, part), tool, *map(str, arguments)]
+    done = outside.run(command, seconds=TOOL_SECONDS_MAX, check=True, **options)
     return done.stdout, [line for line in done.stderr.splitlines() if not line.startswith("SLF4J")]

@@ -1,9 +1,10 @@
 """A client's process with members of groups and copiers in it (`python/members.py`): told, heard, paused, killed."""
 
 import signal
-import subprocess
 import threading
 import time
+
+import outside
 
 PATIENCE_S = 60
 
@@ -14,8 +15,8 @@ class MemberProcess:
     def __init__(self, command, bootstrap, log):
         self._log = log
         with open(log, "ab") as complaints:
-            self._process = subprocess.Popen(
-                [*command, bootstrap], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, text=True
+            self._process = outside.Program(
+                [*command, bootstrap], stdin=outside.PIPE, stdout=outside.PIPE, stderr=complaints, text=True
             )
         self._said = {}
         threading.Thread(target=self._listen, daemon=True).start()

@@ -1,6 +1,7 @@
 """Where a tool is absent, what would need it is skipped with a line that says what to install."""
 
 import clients
+import fetching
 import kafka_tools
 import pytest
 
@@ -37,4 +38,4 @@ def test_kafkas_own_tools(tmp_path):
 
 def test_a_client_that_cannot_be_fetched(tmp_path):
     with pytest.raises(kafka_tools.Unavailable, match=r"pip install x has failed: see .*fetch\.log"):
-        clients.run_logged(["/bin/false"], tmp_path, "pip install x")
+        fetching.run_logged(["/bin/false"], tmp_path, "pip install x")

@@ -5,18 +5,19 @@ here every line is a test. The programs run side by side, a few at a time, again
 """
 
 import contextlib
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import clients
 import four_listeners
 import on_disk
 import pytest
-from kafka_tools import Unavailable
+from fetching import Unavailable
 from scenarios import CLIENTS, RELEASES, SCENARIOS, why_not
 
+import outside
+
 AT_ONCE = 3  # most of them wait most of the time
-PROGRAM_SECONDS_MAX = 180
+PROGRAM_SECONDS_MAX = 300
 
 
 @pytest.fixture(scope="session")
@@ -56,14 +57,11 @@ def _selected(items, client, release):
 def _run(wanted, where, selected):
     """{scenario: (outcome, detail)}, and what the program has said besides."""
     arguments = [*(f"{name}={value}" for name, value in where.items()), f"only={','.join(selected)}"]
-    with subprocess.Popen(
-        [*wanted.result(), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace"
-    ) as process:
-        try:
-            output, complaints = process.communicate(timeout=PROGRAM_SECONDS_MAX)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            output, complaints = process.communicate()
+    streams = {"stdout": outside.PIPE, "stderr": outside.PIPE, "text": True, "errors": "replace"}
+    with outside.Program([*wanted.result(), *arguments], seconds=PROGRAM_SECONDS_MAX, **streams) as program:
+        output, complaints = program.communicate()
+    if program.is_overdue:
+        complaints += f"\nit did not end within {PROGRAM_SECONDS_MAX} s and was killed"
     lines = [line.split("\t") for line in output.splitlines() if line.count("\t") == 3]
     return {name: (outcome, detail) for name, outcome, _, detail in lines}, complaints
 

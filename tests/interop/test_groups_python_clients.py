@@ -1,12 +1,13 @@
 """Consumer groups of kafka-python and aiokafka on a real broker process: members join, leave, crash and come back."""
 
 import asyncio
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+
+import outside
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "system"))
 
@@ -110,12 +111,8 @@ while True:
 
 def test_a_member_that_is_killed_is_replaced(bootstrap, topic):
     first = member(bootstrap, topic)
-    doomed = subprocess.Popen([sys.executable, "-c", DOOMED, bootstrap, topic])
-    try:
+    with outside.Program([sys.executable, "-c", DOOMED, bootstrap, topic]):
         poll_until([first], lambda _: shares(first) == [2])
-    finally:
-        doomed.kill()
-        doomed.wait()
     poll_until([first], lambda _: shares(first) == [PARTITIONS])
     first.close()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import kafka_python_suite
 import pytest
-from kafka_tools import Unavailable
+from fetching import Unavailable
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 

@@ -16,8 +16,8 @@ import group_stories
 import pytest
 from broker_process import BrokerProcess
 from copy_story import FENCED, CopyStory
+from fetching import Unavailable
 from group_stories import GroupStory
-from kafka_tools import Unavailable
 from member_process import MemberProcess
 from scenarios import CLIENTS, COPYING, HOW_TO_JOIN, IN_GROUPS, RELEASES, why_not
 

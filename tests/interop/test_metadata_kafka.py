@@ -3,10 +3,9 @@
 import json
 import re
 import socket
-import subprocess
 import time
-from contextlib import contextmanager
 
+import kafka_server
 import kafka_tools
 import pytest
 
@@ -149,23 +148,6 @@ def free_ports(count):
     return ports
 
 
-@contextmanager
-def running(version, properties):
-    """A real broker; at the end it is asked to stop."""
-    command = ["java", "-Xmx512m", "-XX:TieredStopAtLevel=1", "-cp", f"{kafka_tools.jars(version)}/*", "kafka.Kafka"]
-    with open(properties.parent / "kafka.out", "wb") as log:
-        process = subprocess.Popen([*command, str(properties)], stdout=log, stderr=log)
-    try:
-        yield process
-    finally:
-        process.terminate()
-        try:
-            process.wait(timeout=START_SECONDS_MAX)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
 def image_on_disk(metadata_log):
     """What our own loader makes of the newest snapshot and the log behind it."""
     loader = MetadataLoader(Loop(World(1).node("n").ports))
@@ -190,11 +172,13 @@ def serves(image):
 def test_kafka_starts_on_what_we_formatted(version, formatted):
     metadata_log = formatted.data / "__cluster_metadata-0"
     deadline = time.monotonic() + START_SECONDS_MAX
-    with running(version, formatted.properties) as process:
+    with kafka_server.started(version, formatted.properties) as (process, output):
         while not serves(image := image_on_disk(metadata_log)):
-            assert process.poll() is None, (formatted.properties.parent / "kafka.out").read_text()[-3000:]
-            assert time.monotonic() < deadline
+            assert process.poll() is None, output.read_text()[-3000:]
+            assert time.monotonic() < deadline, output.read_text()[-3000:]
             time.sleep(0.1)
+        process.terminate()
+        process.wait(START_SECONDS_MAX)
     at_format = {
         name: at for name, at in formatted.release.finalized_at_format.items() if at and name != "kraft.version"
     }

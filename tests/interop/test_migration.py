@@ -14,8 +14,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "system"))
 import clients
 import pytest
 from broker_process import BrokerProcess
+from fetching import Unavailable
 from group_stories import FIRST, SECOND, THIRD, GroupStory, Telling
-from kafka_tools import Unavailable
 from member_process import MemberProcess
 from test_members import arguments
 

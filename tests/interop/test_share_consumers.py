@@ -1,6 +1,5 @@
 """Java's share consumer and Kafka's own tools for share groups, on a broker that is stopped and killed in between."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,8 +10,11 @@ import pytest
 from broker_process import BrokerProcess
 from kafka_tools import Unavailable, jars, run
 
+import outside
+
 VERSION = "4.3.0"
 POLL_SECONDS_MAX = 40
+SECONDS_MAX = 300  # of all polls of a test together
 LOCK_MS = 15_000
 GROUPS = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
 PRODUCER = "org.apache.kafka.tools.ConsoleProducer"
@@ -29,14 +31,15 @@ class Consumers:
     """A process of Java's with share consumers in it."""
 
     def __init__(self, command, bootstrap):
-        self._process = subprocess.Popen(
-            [*command, bootstrap], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
+        streams = {"stdin": outside.PIPE, "stdout": outside.PIPE, "stderr": outside.DEVNULL}
+        self._process = outside.Program([*command, bootstrap], seconds=SECONDS_MAX, text=True, **streams)
 
     def tell(self, *words):
         self._process.stdin.write(" ".join(map(str, words)) + "\n")
         self._process.stdin.flush()
-        verb, *rest = self._process.stdout.readline().split()
+        line = self._process.stdout.readline()
+        assert line, f"the program ended at {words}"
+        verb, *rest = line.split()
         assert verb != "failed", rest
         return rest
 
@@ -56,10 +59,9 @@ class Consumers:
 @pytest.fixture(scope="module")
 def command():
     try:
-        *java, _ = clients.java(VERSION)  # the program of the other tests gives way to ours
+        return clients.java_program(VERSION, "ShareConsumers.java")
     except Unavailable as reason:
         pytest.skip(str(reason))
-    return [*java, str(Path(__file__).parent / "java" / "ShareConsumers.java")]
 
 
 def started(data):
@@ -80,13 +82,8 @@ def prepare(broker, topic="t", group="g", **configs):
 
 
 def produce(broker, topic, values):
-    produced = subprocess.run(
-        ["java", "-cp", f"{jars(VERSION)}/*", PRODUCER, "--bootstrap-server", broker.bootstrap, "--topic", topic],
-        input="\n".join(values) + "\n",
-        text=True,
-        capture_output=True,
-    )
-    assert produced.returncode == 0, produced.stderr
+    where = ("--bootstrap-server", broker.bootstrap, "--topic", topic)
+    run(VERSION, PRODUCER, *where, input="\n".join(values) + "\n")
 
 
 def offsets(broker, group="g"):

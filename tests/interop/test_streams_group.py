@@ -1,18 +1,18 @@
 """Kafka Streams 4.3 in a streams group: the broker makes its topics, assigns its tasks, and moves them."""
 
-import subprocess
 import time
-from pathlib import Path
 
 import clients
 import pytest
-from kafka_tools import Unavailable, jars
+from fetching import Unavailable
 
+import outside
 from started import broker
 from wire_replay import SocketTarget, create_topic
 
 VERSION = "4.3.0"
 DEADLINE_S = 90
+PROGRAM_SECONDS_MAX = 300
 QUICK = {
     "group.streams.initial.rebalance.delay.ms": "0",
     "group.streams.min.heartbeat.interval.ms": "500",
@@ -25,8 +25,8 @@ class WordCount:
 
     def __init__(self, command, address):
         host, port = address
-        command = [*command, f"{host}:{port}"]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        streams = {"stdin": outside.PIPE, "stdout": outside.PIPE, "text": True}
+        self.process = outside.Program([*command, f"{host}:{port}"], seconds=PROGRAM_SECONDS_MAX, **streams)
 
     def asked(self, line):
         self.process.stdin.write(line + "\n")
@@ -50,11 +50,9 @@ class WordCount:
 @pytest.fixture
 def command():
     try:
-        java, *options, _, _, _ = clients.java(VERSION)  # its classpath and program give way to ours
-        libraries = f"{jars(VERSION, '-streams')}/*"
+        return clients.java_program(VERSION, "StreamsWordCount.java", "-streams")
     except Unavailable as why:
         pytest.skip(str(why))
-    return [java, *options, "-cp", libraries, str(Path(__file__).parent / "java" / "StreamsWordCount.java")]
 
 
 @pytest.fixture
@@ -65,8 +63,9 @@ def word_count(command):
         create_topic(target.ask, "counts")
         target.close()
         program = WordCount(command, address)
-        yield program
-        program.end()
+        with program.process:
+            yield program
+            program.end()
 
 
 def test_words_are_counted_wherever_the_tasks_are(word_count):

@@ -1,7 +1,6 @@
 """A whole broker in one thread under simulated time: its clients, its crashes, and the same story for the same seed."""
 
 import os
-import subprocess
 import sys
 from errno import EIO
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 from broker_kit import SimBroker, SimClient
 
+import outside
 from log_kit import batch
 from odradek.protocol.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
@@ -236,7 +236,7 @@ def test_the_order_of_hashes_does_not_matter(hash_seed):
     code = "import test_broker_sim; print(test_broker_sim.story(13))"
     here = Path(__file__).parent
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": f"{here}:{here.parent}"}
-    told = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    told = outside.run([sys.executable, "-c", code], env=environment, check=True)
     assert told.stdout.strip() == str(story(13))
 
 

@@ -4,13 +4,13 @@ ODRADEK_SEEDS=5000 ODRADEK_FIRST_SEED=200 pytest -n 2 tests/sim/test_broker_stor
 """
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from broker_story import Story
 
+import outside
 from odradek.replica import apply
 from odradek.replicated import runtime
 
@@ -51,7 +51,7 @@ def digest(seed, **environment):
     """Of everything that happened, in a process of its own."""
     code = f"from broker_story import Story; story = Story({seed}); story.run(); print(story.world.trace.digest())"
     environment = {**os.environ, **environment, "PYTHONPATH": f"{HERE}:{HERE.parent}"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    done = outside.run([sys.executable, "-c", code], env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -1,13 +1,13 @@
 """One program, real sockets and simulated ones, with and without faults: the application sees the same."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from echo import PORT, EchoClient, EchoServer, faulty_run
 
+import outside
 from odradek.reactor.adapters import system_ports
 from odradek.reactor.loop import Loop
 from odradek.sim.world import World
@@ -88,6 +88,6 @@ def test_the_trace_does_not_depend_on_the_hash_seed():
     for hash_seed in ("0", "1", "31337"):
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
         command = [sys.executable, str(HERE / "echo.py"), "7"]
-        digests.add(subprocess.run(command, env=environment, capture_output=True, check=True, text=True).stdout)
+        digests.add(outside.run(command, env=environment, check=True).stdout)
     assert len(digests) == 1
     assert digests == {faulty_run(7)[0].trace.digest()}

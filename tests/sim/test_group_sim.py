@@ -4,12 +4,13 @@ ODRADEK_SEEDS=5000 ODRADEK_FIRST_SEED=250 pytest -n 2 tests/sim/test_group_sim.p
 """
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from group_story import GroupStory
+
+import outside
 
 SEEDS = int(os.environ.get("ODRADEK_SEEDS", "250"))
 FIRST_SEED = int(os.environ.get("ODRADEK_FIRST_SEED", "0"))
@@ -32,7 +33,7 @@ def digest(seed, hash_seed):
     """Of everything that happened, in a process of its own."""
     code = f"from group_story import GroupStory; s = GroupStory({seed}); s.run(); print(s.world.trace.digest())"
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": f"{HERE}:{HERE.parent}"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    done = outside.run([sys.executable, "-c", code], env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -7,13 +7,13 @@ second start finds what the first one found.
 """
 
 import os
-import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+import outside
 from manager_kit import OTHER_ID, CrashedError
 from manager_model import ABSENT, Model
 from odradek.sim.crash import KEEP_ALL, LOSE_ALL, MIXED
@@ -99,9 +99,7 @@ def digest(hash_seed):
         "from test_manager_sim import Story; story = Story(3); story.tell(); print(story.broker.world.trace.digest())"
     )
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join([*sys.path, str(HERE)])}
-    return subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    ).stdout
+    return outside.run([sys.executable, "-c", code], env=environment, check=True).stdout
 
 
 def test_the_same_seed_gives_the_same_trace():

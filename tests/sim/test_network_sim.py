@@ -6,12 +6,12 @@ is no memory, no connection and no file left. And the same seed gives the same t
 
 import os
 import struct
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import outside
 from network_kit import Client, SimRig, correlation_id_of, request
 from odradek.reactor.file_range import File
 
@@ -132,7 +132,7 @@ def test_the_same_seed_gives_the_same_trace_whatever_the_hash_seed():
     for hash_seed in ("0", "1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
         command = [sys.executable, "-c", program, str(here), str(here.parent)]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+        done = outside.run(command, env=environment, seconds=120)
         assert done.returncode == 0, done.stderr
         traces.add(done.stdout)
     assert len(traces) == 1

@@ -24,7 +24,6 @@ The mistakes of `raft_mutants.py`, and what finds each of them (a handful of see
 """
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -32,6 +31,7 @@ import pytest
 from raft_cluster import DIRECTORY, Cluster, run
 from raft_mutants import MUTANTS
 
+import outside
 from odradek.log.failure import LogDirFailure
 from odradek.protocol.messages.metadata_cluster import FeatureLevelRecord
 from odradek.raft import messages
@@ -83,7 +83,7 @@ def test_the_trace_does_not_depend_on_the_hash_seed():
     for hash_seed in ("0", "1", "31337"):
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(HERE.parent)}
         command = [sys.executable, str(HERE / "raft_cluster.py"), "7"]
-        digests.add(subprocess.run(command, env=environment, capture_output=True, check=True, text=True).stdout)
+        digests.add(outside.run(command, env=environment, check=True).stdout)
     assert digests == {run(7).world.trace.digest()}
 
 

@@ -4,13 +4,14 @@ ODRADEK_SEEDS=5000 ODRADEK_FIRST_SEED=250 pytest -n 2 tests/sim/test_transaction
 """
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from transaction_history import ABORTED, COMMITTED
 from transaction_story import TransactionStory
+
+import outside
 
 SEEDS = int(os.environ.get("ODRADEK_SEEDS", "250"))
 FIRST_SEED = int(os.environ.get("ODRADEK_FIRST_SEED", "0"))
@@ -40,7 +41,7 @@ def digest(seed, **environment):
         f"story = Story({seed}); story.run(); print(story.world.trace.digest())"
     )
     environment = {**os.environ, **environment, "PYTHONPATH": f"{HERE}:{HERE.parent}"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    done = outside.run([sys.executable, "-c", code], env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

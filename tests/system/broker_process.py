@@ -4,10 +4,11 @@ import os
 import re
 import select
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
+
+import outside
 
 ROOT = Path(__file__).parents[2]
 READY = re.compile(r"odradek ready: bootstrap=(?P<bootstrap>\S+) cluster=(?P<cluster>\S+) data=(?P<data>.+)\n")
@@ -24,7 +25,7 @@ class BrokerProcess:
             command += ["--listen", listen]
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         self.started = time.monotonic()
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+        self.process = outside.Program(command, stdout=outside.PIPE, stderr=outside.PIPE, env=environment)
         self.ready_seconds = None
         self.bootstrap = self.cluster = self.data = None
 

@@ -11,11 +11,12 @@ import json
 import selectors
 import socket
 import struct
-import subprocess
 import sys
 import time
 
 from hostile_peers import batch, frame, produce_request
+
+import outside
 
 RATE = 1000
 CONNECTIONS = 4
@@ -38,7 +39,8 @@ class Latency:
 class HonestClient:
     def __init__(self, address, topic, rate=RATE):
         command = [sys.executable, __file__, address[0], str(address[1]), topic, str(rate)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        streams = {"stdin": outside.PIPE, "stdout": outside.PIPE, "text": True}
+        self._process = outside.Program(command, **streams)
         self.mark()
 
     def mark(self):
@@ -62,9 +64,9 @@ class HonestClient:
         return self
 
     def __exit__(self, *error):
-        self._process.stdin.close()
-        self._process.wait(SECONDS_MAX)
-        self._process.stdout.close()
+        with self._process:
+            self._process.stdin.close()
+            self._process.wait(SECONDS_MAX)
 
 
 class Connection:

@@ -2,12 +2,13 @@
 
 import os
 import shutil
-import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
 import pytest
+
+import outside
 
 PIP_OPTIONS = ("--quiet", "--no-build-isolation", "--no-deps")
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,7 +23,7 @@ def checkout(tmp_path: Path) -> Path:
     """What git tracks, and nothing that an earlier build left behind."""
     copy = tmp_path / "checkout"
     copy.mkdir()
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.decode()
+    listed = outside.run(["git", "ls-files", "-z"], cwd=ROOT, check=True).stdout
     for name in filter(None, listed.split("\0")):
         if name.startswith("tests/") or not (ROOT / name).exists():
             continue
@@ -32,12 +33,8 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def install(checkout: Path, target: Path, **environment: str) -> None:
-    subprocess.run(
-        [sys.executable, "-m", "pip", "install", *PIP_OPTIONS, "--target", str(target), str(checkout)],
-        env={**os.environ, **environment},
-        check=True,
-        timeout=600,
-    )
+    command = [sys.executable, "-m", "pip", "install", *PIP_OPTIONS, "--target", str(target), str(checkout)]
+    outside.run(command, seconds=600, env={**os.environ, **environment}, check=True)
 
 
 def odradek(target: Path, *arguments: str, **environment: str) -> str:
@@ -45,7 +42,7 @@ def odradek(target: Path, *arguments: str, **environment: str) -> str:
     libraries = os.pathsep.join([str(target), sysconfig.get_path("platlib")])
     command = [sys.executable, "-S", "-m", "odradek.cli.main", *arguments]
     environment = {**os.environ, "PYTHONPATH": libraries, **environment}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60).stdout
+    return outside.run(command, seconds=60, env=environment, check=True).stdout
 
 
 @needs_compiler

@@ -1,12 +1,12 @@
 """`odradek start` and Kafka's own scripts as a user runs them: real processes, real dirs, real mistakes."""
 
 import os
+import random
 import re
 import shutil
 import signal
 import socket
 import struct
-import subprocess
 import sys
 import time
 import urllib.request
@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from broker_process import ROOT, BrokerProcess
 
+import outside
+from odradek.cli import server_stop
 from odradek.protocol.frames import METADATA
 from odradek.protocol.messages.metadata_cluster import FeatureLevelRecord
 from odradek.raft.batches import record_batches, values_batch
@@ -273,7 +275,7 @@ def refused_as_owner_only(data):
                 "root may read everything without setpriv: install util-linux, or run the tests as another user"
             )
         command = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *command]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = outside.run(command, seconds=60)
     assert (done.returncode, done.stdout) == (1, ""), done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
     return done.stderr
@@ -346,14 +348,12 @@ def test_more_brokers_come_later(tmp_path):
 def test_a_ready_line_that_nobody_takes_does_not_stop_it(tmp_path, lost):
     port = free_port()
     start = [sys.executable, "-m", "odradek", "start", "--data", str(tmp_path), "--listen", f"127.0.0.1:{port}"]
-    process = subprocess.Popen(["sh", "-c", f'exec "$@" {lost}', "sh", *start], stderr=subprocess.PIPE, text=True)
-    try:
+    command = ["sh", "-c", f'exec "$@" {lost}', "sh", *start]
+    with outside.Program(command, stderr=outside.PIPE, text=True) as process:
         until(lambda: is_open(port))
         assert answers(("127.0.0.1", port))
         process.terminate()
         _, error = process.communicate(timeout=20)
-    finally:
-        process.kill()
     assert process.returncode == 0
     assert error.startswith("odradek: warning: standard output: ")
     assert error.count("\n") == 1
@@ -407,46 +407,80 @@ def test_ctrl_c_during_the_start(tmp_path, moment):
 
 
 def script(name, *arguments, **more):
-    return subprocess.run([ROOT / "bin" / name, *arguments], capture_output=True, text=True, timeout=60, **more)
+    return outside.run([ROOT / "bin" / name, *arguments], seconds=60, **more)
+
+
+def node_id_of_nobody():
+    """To stop a server by its node id stops all that have it, and 1 is everybody's."""
+    taken = {server_stop.properties_of(pid, arguments).get("node.id") for pid, arguments in server_stop.servers()}
+    return next(drawn for _ in range(100) if (drawn := str(random.randint(10**6, 2**31 - 1))) not in taken)
+
+
+class ServerByScript:
+    """Formatted and started with Kafka's scripts; whatever happens, it is gone at the end."""
+
+    def __init__(self, directory):
+        directory.mkdir()
+        self.directory, self.node_id, self.port = directory, node_id_of_nobody(), free_port()
+        self.config = directory / "server.properties"
+        self.output = directory / "logs" / "kafkaServer.out"
+        listeners = f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{free_port()}"
+        text = SERVER_4_3.replace("node.id=1\n", f"node.id={self.node_id}\n")
+        text = text.replace("PLAINTEXT://:9092,CONTROLLER://:9093", listeners)
+        text = text.replace("localhost:9092", f"127.0.0.1:{self.port}")
+        self.config.write_text(text.replace("/tmp/kraft-combined-logs", str(directory / "data")))
+
+    def format(self):
+        cluster = script("kafka-storage.sh", "random-uuid").stdout.strip()
+        script("kafka-storage.sh", "format", "-t", cluster, "-c", self.config, "--standalone", check=True)
+
+    def start(self):
+        """By a relative path, which the script that stops must find again."""
+        flags = ["-daemon", self.config.name, "--override", f"node.id={self.node_id}"]
+        environment = {**os.environ, "LOG_DIR": str(self.output.parent)}
+        script("kafka-server-start.sh", *flags, env=environment, cwd=self.directory, is_outlived=True, check=True)
+        until(lambda: self.output.exists() and "Kafka Server started" in self.output.read_text())
+
+    def stop(self):
+        return script("kafka-server-stop.sh", f"--node-id={self.node_id}")
+
+    def is_serving(self):
+        return answers(("127.0.0.1", self.port))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.stop()
 
 
 def test_kafkas_scripts_format_start_and_stop(tmp_path):
-    port = free_port()
-    config = tmp_path / "server.properties"
-    config.write_text(
-        SERVER_4_3.replace(
-            "PLAINTEXT://:9092,CONTROLLER://:9093", f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{free_port()}"
-        )
-        .replace("localhost:9092", f"127.0.0.1:{port}")
-        .replace("/tmp/kraft-combined-logs", str(tmp_path / "data"))
-    )
-    environment = {**os.environ, "LOG_DIR": str(tmp_path / "logs")}
-    unformatted = script("kafka-server-start.sh", str(config))
-    assert unformatted.returncode == 1
-    assert "kafka-storage.sh" in unformatted.stderr
+    with ServerByScript(tmp_path / "server") as server:
+        unformatted = script("kafka-server-start.sh", server.config)
+        assert unformatted.returncode == 1
+        assert "kafka-storage.sh" in unformatted.stderr
 
-    cluster = script("kafka-storage.sh", "random-uuid").stdout.strip()
-    formatted = script("kafka-storage.sh", "format", "-t", cluster, "-c", str(config), "--standalone")
-    assert formatted.returncode == 0, formatted.stderr
+        server.format()
+        server.start()
+        line = rf"^\[[-\d]+ [:\d]+,\d{{3}}\] INFO \[KafkaRaftServer nodeId={server.node_id}\] Kafka Server started"
+        assert re.search(line, server.output.read_text(), re.M)
+        assert server.is_serving()
 
-    start = [
-        "-daemon",
-        config.name,
-        "--override",
-        "node.id=1",
-    ]  # a relative path is found again by the script that stops
-    script("kafka-server-start.sh", *start, env=environment, cwd=tmp_path)
-    output = tmp_path / "logs" / "kafkaServer.out"
-    until(lambda: output.exists() and "Kafka Server started" in output.read_text())
-    assert re.search(
-        r"^\[[-\d]+ [:\d]+,\d{3}\] INFO \[KafkaRaftServer nodeId=1\] Kafka Server started", output.read_text(), re.M
-    )
-    assert answers(("127.0.0.1", port))
+        stopped = server.stop()
+        assert stopped.returncode == 0, stopped.stdout
+        until(lambda: "Kafka Server stopped" in server.output.read_text())
+        assert server.stop().returncode == 1
 
-    stopped = script("kafka-server-stop.sh", "--node-id=1")
-    assert stopped.returncode == 0, stopped.stdout
-    until(lambda: "Kafka Server stopped" in output.read_text())
-    assert script("kafka-server-stop.sh", "--node-id=4711").returncode == 1
+
+def test_a_stop_by_node_id_leaves_other_servers_alone(tmp_path):
+    """As the stop in these tests must leave a server alone that somebody else runs on this machine."""
+    with ServerByScript(tmp_path / "theirs") as theirs, ServerByScript(tmp_path / "ours") as ours:
+        for server in (theirs, ours):
+            server.format()
+            server.start()
+        assert ours.stop().returncode == 0
+        until(lambda: "Kafka Server stopped" in ours.output.read_text())
+        assert theirs.is_serving()
 
 
 def test_a_script_without_arguments_says_how_to_use_it():

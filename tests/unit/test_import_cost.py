@@ -1,13 +1,13 @@
 """What the broker's part of the package imports: nothing slow, and nothing of others but crc32c and cramjam."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import odradek
+import outside
 
 PACKAGE = Path(odradek.__file__).parent
 THIRD_PARTY = {"crc32c", "cramjam"}
@@ -34,7 +34,7 @@ def modules_below(package):
 
 def imported_by(*names):
     command = [sys.executable, "-c", IMPORTS, *names]
-    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return json.loads(outside.run(command, check=True).stdout)
 
 
 BROKER_PARTS = {

@@ -2,12 +2,12 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import outside
 from odradek import native
 
 PACKAGE = Path(native.__file__).parent
@@ -26,7 +26,7 @@ def run(root, *arguments, pure=None):
     environment["PYTHONPATH"] = str(root)
     if pure is not None:
         environment[native.PURE_VARIABLE] = pure
-    done = subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, text=True, check=True)
+    done = outside.run([sys.executable, *arguments], env=environment, check=True)
     return done.stdout.splitlines()
 
 

@@ -2,19 +2,23 @@
 
 It cannot create topics, so it lets the broker do it: the topics here have `num.partitions` partitions, of which a story
 that asks for one uses the first.
+
+A kcat stays in the process group of this program, which whoever runs it ends as a whole.
 """
 
 import itertools
 import json
+import os
 import subprocess
 import sys
-import threading
+import tempfile
 import time
 
 from report import PASSWORD, USER, Where, run
 from stories import Failed, Record, Stories, equal
 
-SECONDS_MAX = 10
+SECONDS_MAX = 60
+LOG_BYTES_MAX = 1 << 20
 FAILURES = {
     "Message size too large": "MESSAGE_TOO_LARGE",
     "SASL authentication error": "SASL_AUTHENTICATION_FAILED",
@@ -76,14 +80,19 @@ class Kcat:
         reset="error",
         listener="plaintext",
     ):
-        command = ["kcat", "-C", "-J", "-q", "-u", "-t", topic, "-p", str(partition), *self._at(listener)]
+        command = ["kcat", "-C", "-J", "-u", "-t", topic, "-p", str(partition), *self._at(listener)]
         command += ["-o", f"s@{start[1]}" if isinstance(start, tuple) else str(start)]
         command += ["-e"] if count is None else ["-c", str(count)]
         command += ["-X", f"fetch.wait.max.ms={wait_ms}", "-X", f"isolation.level={isolation}"]
-        process = subprocess.Popen([*command, "-X", f"auto.offset.reset={reset}"], stdout=subprocess.PIPE)
-        if once_there:
-            threading.Timer(0.5, once_there).start()  # it does not tell when it has found the end
-        output = process.communicate(timeout=SECONDS_MAX)[0]
+        command += ["-X", f"auto.offset.reset={reset}", "-X", "debug=fetch"]
+        with tempfile.TemporaryFile() as log, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log) as process:
+            try:
+                if once_there:
+                    _wait_until_fetching(topic, partition, process, log)
+                    once_there()
+                output = process.communicate(timeout=SECONDS_MAX)[0]
+            finally:
+                process.kill()
         return [_record(json.loads(line)) for line in output.splitlines()]
 
     # Metadata
@@ -139,6 +148,15 @@ class KcatStories(Stories):
 
     def a_describe_topic(self):
         equal(self.client.describe_topic(self.filled(1)), [(index, 1, [1], [1]) for index in range(3)])
+
+
+def _wait_until_fetching(topic, partition, process, log):
+    """kcat asks for the end of a partition before it fetches from there: what is written before that, it never sees."""
+    deadline = time.monotonic() + SECONDS_MAX
+    while f"Fetch topic {topic} [{partition}] at offset ".encode() not in os.pread(log.fileno(), LOG_BYTES_MAX, 0):
+        assert process.poll() is None, f"kcat ended with status {process.returncode} before it fetched anything"
+        assert time.monotonic() < deadline, f"kcat does not fetch from {topic} after {SECONDS_MAX} s"
+        time.sleep(0.02)
 
 
 def _kind(record):

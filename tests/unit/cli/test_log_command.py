@@ -4,11 +4,11 @@ import errno
 import json
 import os
 import struct
-import subprocess
 import sys
 
 import pytest
 
+import outside
 from odradek.cli.main import main
 from odradek.records.compression import GZIP
 from odradek.records.control import end_transaction_marker
@@ -269,7 +269,7 @@ def test_a_reader_that_has_seen_enough_ends_the_dump_quietly(partition):
     (partition / NAME).write_bytes(b"".join(batch(at, [bytes(1000)]) for at in range(3000)))
     reader, writer = os.pipe()
     command = [sys.executable, "-m", "odradek.cli.main", "log", "dump", "--json", str(partition)]
-    child = subprocess.Popen(command, stdout=writer, stderr=subprocess.PIPE)
+    child = outside.Program(command, stdout=writer, stderr=outside.PIPE)
     os.close(writer)
     os.read(reader, 10)
     os.close(reader)

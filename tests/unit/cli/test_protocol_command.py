@@ -4,12 +4,12 @@ import gzip
 import io
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import outside
 from odradek import __version__
 from odradek.cli.main import main
 from odradek.protocol.messages.k12_heartbeat import HeartbeatRequest
@@ -473,11 +473,6 @@ def test_a_damaged_file(damage, odradek, golden, tmp_path):
 
 
 def test_as_a_program():
-    done = subprocess.run(
-        [sys.executable, "-m", "odradek", "protocol", "decode", "request"],
-        input=REQUEST.encode(),
-        capture_output=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
+    done = outside.run([sys.executable, "-m", "odradek", "protocol", "decode", "request"], input=REQUEST)
+    assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["header"]["correlationId"] == 1

@@ -5,7 +5,6 @@ import io
 import json
 import os
 import signal
-import subprocess
 import sys
 import termios
 import time
@@ -13,6 +12,7 @@ from contextlib import redirect_stdout
 
 import pytest
 
+import outside
 from odradek.cli.main import main
 from odradek.protocol.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
@@ -36,7 +36,7 @@ COMMANDS = {
 def odradek(arguments, unbuffered=False, prefix=(), **options):
     environment = {**os.environ, "PYTHONUNBUFFERED": "1" if unbuffered else ""}
     command = [*prefix, sys.executable, "-m", "odradek", *arguments]
-    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, **options)
+    return outside.Program(command, env=environment, stderr=outside.PIPE, **options)
 
 
 def outcome(process, stdin=None):
@@ -89,7 +89,7 @@ def test_a_reader_that_has_left_before_the_first_byte(arguments, unbuffered):
 @buffering
 def test_a_reader_that_leaves_in_the_middle(produce_file, unbuffered):
     command = [*COMMANDS["larger than a pipe"], "--input", str(produce_file)]
-    process = odradek(command, unbuffered, stdout=subprocess.PIPE)
+    process = odradek(command, unbuffered, stdout=outside.PIPE)
     assert process.stdout.read(1) == b"{"
     process.stdout.close()
     process.stdout = None
@@ -109,7 +109,7 @@ def test_a_verdict_outlives_its_reader(tmp_path):
 @buffering
 def test_all_of_a_large_output_arrives(produce_file, unbuffered):
     command = [*COMMANDS["larger than a pipe"], "--input", str(produce_file)]
-    process = odradek(command, unbuffered, stdout=subprocess.PIPE)
+    process = odradek(command, unbuffered, stdout=outside.PIPE)
     out, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (0, b"")
     assert len(json.loads(out)["topicData"][0]["partitionData"][0]["records"]) == 400_000
@@ -126,7 +126,7 @@ def test_closed_output():
 
 @pytest.mark.parametrize("action", ["decode", "encode"])
 def test_closed_input(action):
-    process = odradek(["protocol", action, "FetchRequest", "4"], prefix=closed("<&-"), stdout=subprocess.PIPE)
+    process = odradek(["protocol", action, "FetchRequest", "4"], prefix=closed("<&-"), stdout=outside.PIPE)
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (2, b"")
     assert err == b"odradek: standard input is closed; name a file with --input\n"
@@ -135,7 +135,7 @@ def test_closed_input(action):
 @pytest.mark.parametrize("arguments", [["nope"], ["protocol", "show", "Nope"]])
 @pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full"])
 def test_errors_that_nobody_can_read(arguments, redirection):
-    process = odradek(arguments, prefix=closed(redirection), stdout=subprocess.PIPE)
+    process = odradek(arguments, prefix=closed(redirection), stdout=outside.PIPE)
     out, _ = process.communicate(timeout=30)
     assert (process.returncode, out) == (2, b"")
 
@@ -146,7 +146,7 @@ def test_verify_without_standard_error(redirection, tmp_path):
     path.write_text(
         json.dumps({"name": "ResponseHeader", "version": 0, "hex": "00000001", "json": {"correlationId": 1}})
     )
-    process = odradek(["protocol", "verify", str(path)], prefix=closed(redirection), stdout=subprocess.PIPE)
+    process = odradek(["protocol", "verify", str(path)], prefix=closed(redirection), stdout=outside.PIPE)
     out, _ = process.communicate(timeout=30)
     assert process.returncode == 0
     assert b": 1 vectors, " in out
@@ -179,7 +179,7 @@ def test_interrupted_while_reading(action):
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_json_is_json_in_any_encoding(encoding, monkeypatch):
     monkeypatch.setenv("PYTHONIOENCODING", encoding)
-    process = odradek(["protocol", "decode", "RequestHeader", "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = odradek(["protocol", "decode", "RequestHeader", "1"], stdin=outside.PIPE, stdout=outside.PIPE)
     frame = b"0000 0000 00000000 0002 c3a9"
     out, err = process.communicate(frame, timeout=30)
     assert (process.returncode, err) == (0, b"")

@@ -1,9 +1,10 @@
 """What importing the tables costs, and what they leave alone."""
 
-import subprocess
 import sys
 
 import pytest
+
+import outside
 
 BANNED = ("open", "os", "time", "random", "uuid", "secrets", "threading", "socket", "select", "dataclasses", "asyncio")
 CLIENT_TABLES = ("producer", "consumer", "admin", "client", "client_rules")
@@ -12,7 +13,7 @@ CLIENT_TABLES = ("producer", "consumer", "admin", "client", "client_rules")
 def modules_after(statement: str) -> set[str]:
     bare = "import sys; import re, typing, collections.abc; before = set(sys.modules)"
     code = f"{bare}; {statement}; print(*(set(sys.modules) - before))"
-    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+    return set(outside.run([sys.executable, "-c", code], check=True).stdout.split())
 
 
 def test_a_broker_does_not_import_the_clients_tables() -> None:

@@ -1,11 +1,11 @@
 """A declared struct: slots, Kafka's defaults, equality, what it shows of itself, and the tags that it does not know."""
 
 import gc
-import subprocess
 import sys
 
 import pytest
 
+import outside
 from odradek.protocol.declare import Data, Struct, array, int32, nullable_struct, string, struct
 from odradek.protocol.errors import UnsupportedVersion
 from odradek.protocol.messages.header import RequestHeader
@@ -206,7 +206,7 @@ gc.collect()
 
 def test_a_class_with_plans_can_be_collected():
     """The collector takes plans apart in any order; nothing may be said about it, at exit neither."""
-    done = subprocess.run([sys.executable, "-c", DROPPED_CLASS], capture_output=True, text=True, check=True)
+    done = outside.run([sys.executable, "-c", DROPPED_CLASS], check=True)
     assert (done.stdout, done.stderr) == ("", "")
 
 

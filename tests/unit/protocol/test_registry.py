@@ -1,10 +1,10 @@
 """Every declaration is found by its key and by its name, and imported no earlier than that."""
 
-import subprocess
 import sys
 
 import pytest
 
+import outside
 from odradek.protocol import apis, errors, registry
 from odradek.protocol.declare import Data, Header, Request, Response
 
@@ -65,5 +65,5 @@ print([name for name in sys.modules if name.startswith("odradek.protocol.message
 
 
 def test_a_declaration_is_imported_when_it_is_asked_for():
-    done = subprocess.run([sys.executable, "-c", LAZY], capture_output=True, text=True, check=True)
+    done = outside.run([sys.executable, "-c", LAZY], check=True)
     assert done.stdout.strip() == "['odradek.protocol.messages.k03_metadata']"

@@ -2,13 +2,13 @@
 
 import errno
 import os
-import subprocess
 import sys
 import time
 import weakref
 
 import pytest
 
+import outside
 from odradek.reactor.adapters import disk as adapter
 from odradek.reactor.adapters import system_ports
 from odradek.reactor.ports import READABLE
@@ -66,7 +66,7 @@ except BlockingIOError:
 
 
 def other_process(path):
-    result = subprocess.run([sys.executable, "-c", LOCKER, path], capture_output=True, text=True, check=True)
+    result = outside.run([sys.executable, "-c", LOCKER, path], check=True)
     return result.stdout.strip()
 
 
@@ -97,7 +97,7 @@ except OSError as error:
 @pytest.mark.parametrize("parts", [900 * 2, 3000])
 def test_a_write_that_does_not_fit_is_short_first_then_an_error(tmp_path, parts):
     command = [sys.executable, "-c", SHORT_WRITER, str(tmp_path / "0.log"), str(parts)]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    result = outside.run(command, check=True)
     assert result.stdout.split() == ["10000", "10000", "EFBIG"]
 
 
@@ -199,5 +199,5 @@ def test_the_whole_reactor_is_imported_quickly():
         "import time; t = time.process_time(); import odradek.reactor.adapters, odradek.reactor.jobs, "
         "odradek.reactor.file_range; print((time.process_time() - t) * 1000)"
     )
-    run = lambda: float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)  # noqa: E731
+    run = lambda: float(outside.run([sys.executable, "-c", code], check=True).stdout)  # noqa: E731
     assert min(run() for _ in range(5)) < 60

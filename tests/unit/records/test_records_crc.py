@@ -1,8 +1,8 @@
-import subprocess
 import sys
 
 import crc32c as package
 
+import outside
 from odradek.records.crc import crc32c
 
 
@@ -13,5 +13,5 @@ def test_the_extension_is_that_of_the_package():
 
 def test_the_slow_package_is_not_imported():
     code = "import sys, odradek.records.crc; print('crc32c' in sys.modules, 'importlib.metadata' in sys.modules)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = outside.run([sys.executable, "-c", code], check=True)
     assert run.stdout.split() == ["False", "False"]

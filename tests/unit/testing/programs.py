@@ -2,10 +2,11 @@
 
 import contextlib
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
+
+import outside
 
 DEADLINE_S = 20
 
@@ -42,7 +43,7 @@ class Program:
     """Python code in a process of its own; `lines(n)` are the words of its first n lines."""
 
     def __init__(self, code, **more):
-        self.process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, **more)
+        self.process = outside.Program([sys.executable, "-c", code], stdout=outside.PIPE, text=True, **more)
 
     def words(self):
         return self.process.stdout.readline().split()

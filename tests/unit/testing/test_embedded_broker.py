@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from programs import Program, children, is_alive, open_files, until
 from wire import Wire, records
 
+import outside
 from odradek.protocol.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from odradek.protocol.messages.k03_metadata import MetadataRequest
@@ -348,7 +348,7 @@ def test_ctrl_c_is_for_the_tests_and_not_for_the_broker():
 def test_a_file_in_the_working_directory_stands_in_for_no_module(tmp_path):
     (tmp_path / "socket.py").write_text("raise SystemExit('not this one')")
     code = "from odradek.testing import Broker\nwith Broker() as broker: print(broker.port)"
-    done = subprocess.run([sys.executable, "-P", "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = outside.run([sys.executable, "-P", "-c", code], cwd=tmp_path, seconds=60)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout)
 
