@@ -10,9 +10,11 @@
   `num.partitions` says, or as a mark does: `@pytest.mark.odradek_topic(partitions=3, config={"retention.ms": 1000})`.
 - Faults end with the test that asked for them, if it uses `odradek_topic`.
 
-Options: `--odradek-release`, `--odradek-log`.
+Options: `--odradek-release`; `--odradek-log FILE`, of which each worker of pytest-xdist has its own: `broker.log` is
+`broker.gw0.log`, `broker.gw1.log` and so on.
 """
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from itertools import count
@@ -34,7 +36,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--odradek-release", metavar="RELEASE", choices=("3.3", "4.3"), help="the release to speak: 3.3 or 4.3 (4.3)"
     )
-    group.addoption("--odradek-log", metavar="FILE", help="append the broker's server log to this file")
+    group.addoption(
+        "--odradek-log",
+        metavar="FILE",
+        help="append the broker's server log to this file; workers of pytest-xdist add their name before the suffix",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -57,8 +63,9 @@ def odradek_broker(request: pytest.FixtureRequest, odradek_broker_config: dict[s
     from odradek.testing.broker_error import BrokerError
 
     option: Any = request.config.getoption
+    log = _log_of_worker(option("--odradek-log"), request.config)
     try:
-        broker = Broker(option("--odradek-release"), config=odradek_broker_config, log=option("--odradek-log")).start()
+        broker = Broker(option("--odradek-release"), config=odradek_broker_config, log=log).start()
     except (BrokerError, TypeError) as error:
         pytest.fail(f"odradek_broker: {error}", pytrace=False)
     yield broker
@@ -84,6 +91,15 @@ def odradek_topic(request: pytest.FixtureRequest, odradek_broker: "Broker") -> I
         except BrokerError as error:
             if "UNKNOWN_TOPIC_OR_PARTITION" not in str(error):  # the test has deleted it itself
                 raise
+
+
+def _log_of_worker(log: str | None, config: pytest.Config) -> str | None:
+    """Every worker of pytest-xdist has a broker, and two of them would write over each other in one file."""
+    worker: dict[str, str] | None = getattr(config, "workerinput", None)
+    if log is None or worker is None:
+        return log
+    stem, suffix = os.path.splitext(log)
+    return f"{stem}.{worker['workerid']}{suffix}"
 
 
 def _marked(mark: pytest.Mark | None) -> tuple[int, Mapping[str, object] | None]:

@@ -2,13 +2,14 @@
 
 import os
 import re
-import subprocess
 import sys
 import tomllib
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+import outside
 
 ROOT = Path(__file__).parents[3]
 PLUGIN = "odradek.testing.pytest_plugin"
@@ -22,7 +23,7 @@ def run(tmp_path, test, *arguments, conftest=""):
     command = [sys.executable, "-m", "pytest", "-p", PLUGIN, "-p", "no:cacheprovider", "-q", *arguments, str(tmp_path)]
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "TMPDIR": str(tmp_path / "temporary")}
     (tmp_path / "temporary").mkdir()
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    done = outside.run(command, cwd=tmp_path, env=environment, seconds=120)
     assert list((tmp_path / "temporary").glob("odradek-*")) == [], "the broker's data is left"
     return done.stdout + done.stderr
 
@@ -154,8 +155,11 @@ from pathlib import Path
 def test_it(odradek_broker, odradek_topic, number, worker_id):
     Path({str(tmp_path)!r}, f"worker-{{worker_id}}-{{odradek_broker.pid}}-{{odradek_broker.port}}").touch()
 """
-    output = run(tmp_path, test, "-p", "xdist.plugin", "-n", "2")
+    output = run(tmp_path, test, "-p", "xdist.plugin", "-n", "2", "--odradek-log", str(tmp_path / "broker.log"))
     assert "6 passed" in output
+    logs = {path.name: path.read_text() for path in tmp_path.glob("broker*")}
+    assert sorted(logs) == ["broker.gw0.log", "broker.gw1.log"]
+    assert [log.count("Kafka Server started") for log in logs.values()] == [1, 1]
     workers = [path.name.split("-")[1:] for path in tmp_path.glob("worker-*")]
     assert len(workers) == 2
     assert len({pid for _, pid, _ in workers}) == 2
