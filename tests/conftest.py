@@ -2,16 +2,24 @@
 
 With ODRADEK_PURE set, or where no compiler was there at install time, the compiled one is skipped and the reason shown.
 An extension that is missing or stale although it was compiled is no reason: it fails.
+
+In CI, a skip that `allowed_skips.txt` does not know fails the session (`skips.py`).
 """
 
 import os
 
 import pytest
 
+import skips
 from odradek import native
 from odradek.protocol import codec as pure_codec
 
 EXTENSION = "odradek.protocol._codec"
+
+
+def pytest_configure(config):
+    if skips.are_failures() and not hasattr(config, "workerinput"):  # the workers of xdist report to one process
+        config.pluginmanager.register(skips.RefusedSkips())
 
 
 def why_no_compiled_codec():

@@ -4,17 +4,24 @@
     python tools/stages.py unit lint    these
     python tools/stages.py --long       every stage with far more examples, an hour of fuzzing, other people's suites
 
-A failed stage does not stop the next one. An overrun of a budget is reported, not punished: machines differ.
+A failed stage does not stop the next one. An overrun of a budget is reported, not punished: machines differ. But a
+stage that takes four times as long hangs: it has failed, and everything that it has started is ended. Before that, of a
+test that hangs, pytest shows where each thread is.
 """
 
 import argparse
 import os
 import shutil
-import subprocess
+import signal
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+import outside
+import skips
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = sys.executable
@@ -22,6 +29,10 @@ BIN = Path(PYTHON).parent
 PYTEST = [PYTHON, "-m", "pytest", "-q", "-n", "2"]
 VERSIONS = ("3.11", "3.12", "3.13")
 LONG_ROUNDS = 30
+BUDGETS_MAX = 4  # a stage that takes so many times its budget hangs
+STAGE_SECONDS_MIN = 600
+LONG_STAGE_SECONDS_MAX = 24 * 3600
+FETCH_ATTEMPTS = 2  # a network has bad moments
 
 Command = list[str]
 
@@ -33,6 +44,19 @@ class Stage:
         self.minutes = minutes
         self.commands = commands
         self.env = env or {}
+
+    def seconds_max(self, is_long: bool) -> float:
+        return LONG_STAGE_SECONDS_MAX if is_long else max(BUDGETS_MAX * self.minutes * 60, STAGE_SECONDS_MIN)
+
+
+class SkipRefusedError(Exception):
+    """A part of a stage cannot run here, and should: in CI a skip has to be on the list of those that are allowed."""
+
+
+def skip(reason: str) -> None:
+    print(f"skipped: {reason}")
+    if skips.are_failures() and not skips.is_allowed("tools/stages.py", reason):
+        raise SkipRefusedError(f"skipped, which is a failure in CI unless tests/{skips.ALLOWED.name} allows it")
 
 
 class Options:
@@ -73,7 +97,7 @@ def pythons(options: Options) -> list[Command]:
             continue
         python = find_python(version)
         if python is None:
-            print(f"skipped: Python {version} is not installed; install it to test on it too")
+            skip(f"Python {version} is not installed; install it to test on it too")
             continue
         venv = ROOT / f".venv-{version}"
         inside = str(venv / "bin" / "python")
@@ -82,7 +106,7 @@ def pythons(options: Options) -> list[Command]:
             tests = ["tests/unit", "tests/golden"]
         commands += [
             [python, "-m", "venv", "--clear", str(venv)],
-            [inside, "-m", "pip", "install", "--quiet", ".[test]"],
+            [inside, "-m", "pip", "install", "--quiet", ".[test]", "kafka-python>=2.2"],
             [inside, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", *tests],
         ]
     return commands
@@ -93,12 +117,11 @@ def find_python(version: str) -> str | None:
     candidates = [shutil.which(f"python{version}")]
     managed = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     candidates += [str(path / "bin" / f"python{version}") for path in sorted(managed.glob(f"{version}.*"))]
-    for candidate in candidates:
-        if candidate and Path(candidate).exists():
-            probe = subprocess.run([candidate, "-c", "import venv"], capture_output=True, check=False)
-            if probe.returncode == 0:
-                return candidate
-    return None
+    return next((each for each in candidates if each and Path(each).exists() and _makes_environments(each)), None)
+
+
+def _makes_environments(python: str) -> bool:
+    return outside.run([python, "-c", "import venv"]).returncode == 0
 
 
 def properties(options: Options) -> list[Command]:
@@ -112,8 +135,8 @@ def simulation(_: Options) -> list[Command]:
 
 def fuzz(options: Options) -> list[Command]:
     probe = [PYTHON, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "atheris>=2.3"]
-    if subprocess.run(probe, check=False, capture_output=True).returncode != 0:
-        print("skipped: atheris has no wheel for this Python; use one of 3.11-3.13 on x86-64 Linux to fuzz")
+    if not any(outside.run(probe, seconds=STAGE_SECONDS_MIN).returncode == 0 for _ in range(FETCH_ATTEMPTS)):
+        skip("atheris has no wheel for this Python; use one of 3.11-3.13 on x86-64 Linux to fuzz")
         return []
     flags = [f"-max_total_time={options.fuzz_seconds // 2}", *([] if options.long else ["-seed=1"])]
     return [
@@ -153,19 +176,45 @@ ONLY_LONG = frozenset(["suites"])
 
 def run(name: str, options: Options) -> tuple[bool, float]:
     stage = STAGES[name]
+    started = time.monotonic()
+    print(f"\n== {name} (budget {stage.minutes:g} min)", flush=True)
+    seconds_max = stage.seconds_max(options.long)
+    environment = _environment(stage, options, seconds_max)
+    try:
+        commands = stage.commands(options)
+        passed = all(_passes(command, environment, started + seconds_max) for command in commands)
+    except SkipRefusedError as reason:
+        print(f"FAILED: {reason}", flush=True)
+        passed = False
+    return passed, (time.monotonic() - started) / 60
+
+
+def _environment(stage: Stage, options: Options, seconds_max: float) -> dict[str, str]:
     environment = {**os.environ, **stage.env, "ODRADEK_EXAMPLES": "random" if options.long else "same"}
     environment.pop("PYTHONPATH", None)
     if options.long:
         environment.update(ODRADEK_SEEDS="5000", ODRADEK_KILLS="50")
-    started = time.monotonic()
-    print(f"\n== {name} (budget {stage.minutes:g} min)", flush=True)
-    passed = True
-    for command in stage.commands(options):
-        print("$ " + " ".join(Path(part).name if part.startswith("/") else part for part in command), flush=True)
-        if subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode != 0:
-            passed = False
-            break
-    return passed, (time.monotonic() - started) / 60
+    show_where = f"-o faulthandler_timeout={seconds_max / 3:.0f}"
+    environment["PYTEST_ADDOPTS"] = " ".join(filter(None, [os.environ.get("PYTEST_ADDOPTS"), show_where]))
+    return environment
+
+
+def _passes(command: Command, environment: dict[str, str], deadline: float) -> bool:
+    """What is fetched is tried twice."""
+    is_fetch = "pip" in command and "install" in command
+    return any(_passes_once(command, environment, deadline) for _ in range(FETCH_ATTEMPTS if is_fetch else 1))
+
+
+def _passes_once(command: Command, environment: dict[str, str], deadline: float) -> bool:
+    """In a session of its own: whatever a test may have left running ends with the command."""
+    shown = " ".join(Path(part).name if part.startswith("/") else part for part in command)
+    print("$ " + shown, flush=True)
+    left = max(deadline - time.monotonic(), 0)
+    with outside.Session(command, seconds=left, cwd=ROOT, env=environment) as running:
+        status = running.wait()
+    if running.is_overdue:
+        print(f"FAILED: the stage hangs: its time was up in {shown}, which was ended", flush=True)
+    return status == 0
 
 
 def main() -> int:
@@ -178,6 +227,8 @@ def main() -> int:
     if unknown:
         parser.error(f"no stage is called {unknown[0]}; there are {', '.join(STAGES)}")
     options = Options(arguments)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))  # what runs is ended on the way out
     everything = [name for name in STAGES if options.long or name not in ONLY_LONG]
     outcomes = {name: run(name, options) for name in arguments.stages or everything}
     print()

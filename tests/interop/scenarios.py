@@ -182,6 +182,12 @@ LACKS_AT["kafka-python", "3.3"]["describe-cluster"] = "it trips over DescribeClu
 LACKS_AT["kafka-python", "3.3"]["quorum"] = "it trips over DescribeQuorum 1, which has no error message"
 
 
+def cases(scenarios: list[Scenario]) -> list[tuple[str, str, str]]:
+    """Client, release and scenario, wherever a client must do it: none of them is a test to be skipped."""
+    named = [(client, release, each.name) for client in CLIENTS for release in RELEASES for each in scenarios]
+    return [case for case in named if why_not(*case) is None]
+
+
 def why_not(client: str, release: str, scenario: str) -> str | None:
     """Why this client does not do this scenario with a broker of this release; None if it must."""
     return LACKS[client].get(scenario) or LACKS_AT.get((client, release), {}).get(scenario)

@@ -19,7 +19,7 @@ from copy_story import FENCED, CopyStory
 from fetching import Unavailable
 from group_stories import GroupStory
 from member_process import MemberProcess
-from scenarios import CLIENTS, COPYING, HOW_TO_JOIN, IN_GROUPS, RELEASES, why_not
+from scenarios import CLIENTS, COPYING, HOW_TO_JOIN, IN_GROUPS, RELEASES, cases, why_not
 
 from told import Told
 
@@ -38,7 +38,7 @@ CONSUMER = {
     "group.consumer.heartbeat.interval.ms": "500",
 }
 OVERRIDES = {"4.3": {**CLASSIC, **CONSUMER}, "3.3": CLASSIC}
-SCENARIOS = [scenario.name for scenario in (*IN_GROUPS, *COPYING)]
+SCENARIOS = [*IN_GROUPS, *COPYING]
 
 
 @pytest.fixture(scope="session")
@@ -73,8 +73,7 @@ def lives(addresses, tmp_path_factory, request):
 
 def _selected(items, client, release):
     calls = [item.callspec.params for item in items if getattr(item, "originalname", "") == "test_life"]
-    asked = [each["scenario"] for each in calls if (each["client"], each["release"]) == (client, release)]
-    return [scenario for scenario in asked if why_not(client, release, scenario) is None]
+    return [each["scenario"] for each in calls if (each["client"], each["release"]) == (client, release)]
 
 
 class Life:
@@ -131,13 +130,8 @@ class Life:
             yield told
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
-@pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize(("client", "release", "scenario"), cases(SCENARIOS))
 def test_life(lives, client, release, scenario):
-    reason = why_not(client, release, scenario)
-    if reason is not None:
-        pytest.skip(f"{client}, {scenario}: {reason}")
     try:
         failures = lives[client, release].result()
     except Unavailable as unavailable:

@@ -1,9 +1,10 @@
-"""Transactions of kafka-python, aiokafka and, where it is installed, confluent-kafka against a real broker process.
+"""Transactions of kafka-python, aiokafka and confluent-kafka against a real broker process.
 
 Each client commits, aborts, commits with offsets of a group; a second one with the same transactional id fences it.
 """
 
 import asyncio
+import importlib
 import sys
 import time
 from pathlib import Path
@@ -12,7 +13,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "system"))
 
+import clients
 from broker_process import BrokerProcess
+from fetching import Unavailable
 
 kafka = pytest.importorskip("kafka", reason="pip install kafka-python")
 
@@ -112,9 +115,20 @@ def test_aiokafka(bootstrap):
     assert committed_offset(bootstrap, "aiokafka group", topic) == 3
 
 
-def test_confluent(bootstrap):
+@pytest.fixture
+def confluent():
+    """From the environment of the clients: the tests' own does not have it."""
+    try:
+        environment = clients.python().parents[1]
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+    (packages,) = (environment / "lib").glob("python*/site-packages")
+    sys.path.append(str(packages))  # behind ours, which stay as they are
+    return importlib.import_module("confluent_kafka")
+
+
+def test_confluent(bootstrap, confluent):
     """Consume, transform, produce: every record once, though one attempt is aborted; then a zombie is fenced."""
-    confluent = pytest.importorskip("confluent_kafka", reason="pip install confluent-kafka")
     source, topic = "confluent-source", "confluent"
     plain = KafkaProducer(bootstrap_servers=bootstrap)
     for value in COMMITTED:

@@ -20,7 +20,7 @@ VALUES = BinaryColumn(ROWS, array("i", range(0, 100 * ROWS + 1, 100)).tobytes(),
 
 pytestmark = pytest.mark.skipif(
     walk is None or gathering is None or encoding is None,
-    reason="the compiled kernel is missing: build with a compiler",
+    reason=f"the compiled kernel is missing: {native.why_pure()}",
 )
 
 
