@@ -19,7 +19,18 @@ import time
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, STDOUT
 
-__all__ = ["DEVNULL", "PIPE", "STDOUT", "Overdue", "Program", "Session", "processes_of_session", "run", "said"]
+__all__ = [
+    "DEVNULL",
+    "PIPE",
+    "STDOUT",
+    "Overdue",
+    "Program",
+    "Session",
+    "is_alive",
+    "processes_of_session",
+    "run",
+    "said",
+]
 
 RUN_SECONDS_MAX = 300
 PROGRAM_SECONDS_MAX = 1800  # longer than what uses one program together may take: it is for what nobody ends
@@ -99,6 +110,14 @@ def processes_of_session(session):
             if int(fields[SESSION_FIELD - 1]) == session and state not in "ZX":
                 found.append(int(stat.parent.name))
     return found
+
+
+def is_alive(pid):
+    """A zombie is not: nobody may have asked for its status yet."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def run(command, *, seconds=RUN_SECONDS_MAX, input=None, check=False, **options):  # noqa: A002 - as subprocess calls it

@@ -28,17 +28,10 @@ def python(code):
     return [sys.executable, "-c", code]
 
 
-def is_alive(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
 def is_gone(pid):
     """Soon: one that is killed may take a moment to end."""
     deadline = time.monotonic() + PATIENCE_S
-    while is_alive(pid):
+    while outside.is_alive(pid):
         if time.monotonic() > deadline:
             return False
         time.sleep(0.01)
@@ -74,7 +67,7 @@ def test_what_a_program_leaves_running_on_purpose_ends_with_the_test():
     with outside.Program(python(HOLDS_THE_PIPE), is_outlived=True, stdout=outside.PIPE, text=True) as program:
         child = int(program.stdout.readline())
         assert program.wait(PATIENCE_S) == 0
-        assert is_alive(child)
+        assert outside.is_alive(child)
     assert is_gone(child)
 
 

@@ -18,14 +18,6 @@ def until(condition, what="it did not happen in time"):
         time.sleep(0.01)
 
 
-def is_alive(pid):
-    """A zombie is not: nobody may have asked for its status yet."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
 def children():
     """The processes that this one has started and that are still there, zombies too."""
     found = set()

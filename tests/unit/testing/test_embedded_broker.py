@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from programs import Program, children, is_alive, open_files, until
+from programs import Program, children, open_files, until
 from wire import Wire, records
 
 import outside
@@ -17,6 +17,7 @@ from odradek.protocol.messages.k02_list_offsets import ListOffsetsPartition, Lis
 from odradek.protocol.messages.k03_metadata import MetadataRequest
 from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest
 from odradek.testing import Broker, BrokerError
+from outside import is_alive
 
 
 @pytest.fixture(params=[False, True], ids=["process", "thread"])
