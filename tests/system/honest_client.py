@@ -13,6 +13,9 @@ import socket
 import struct
 import sys
 import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # it is run as a program, too
 
 from hostile_peers import batch, frame, produce_request
 
