@@ -2,12 +2,13 @@
 
 import os
 import signal
-import subprocess
 import sys
 
 import pytest
 from broker_process import ROOT, BrokerProcess
 from test_start import answers, refused
+
+import outside
 
 # Makes standard input the controlling terminal, as a terminal program does for its shell, and becomes the command.
 _IN_TERMINAL = (
@@ -23,12 +24,11 @@ class Started(BrokerProcess):
         if terminal is not None:
             command = [sys.executable, "-c", _IN_TERMINAL, *command]
         self.started = 0.0
-        self.process = subprocess.Popen(
+        self.process = outside.Session(
             command,
-            stdin=subprocess.DEVNULL if terminal is None else terminal,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
+            stdin=outside.DEVNULL if terminal is None else terminal,
+            stdout=outside.PIPE,
+            stderr=outside.PIPE,
         )
 
     def rest(self):
@@ -118,7 +118,7 @@ def test_kafkas_own_script_wants_a_whole_node(tmp_path):
     config = tmp_path / "few.properties"
     config.write_text(f"num.partitions=4\nlog.dirs={tmp_path / 'data'}\n")
     script = ROOT / "bin" / "kafka-server-start.sh"
-    done = subprocess.run([script, str(config)], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    done = outside.run([script, str(config)], seconds=60, cwd=tmp_path)
     assert done.returncode == 1
     assert "process.roles" in done.stderr
 
@@ -156,7 +156,7 @@ def test_a_4_3_does_not_start_on_a_dir_of_a_3_3(tmp_path):
 def test_a_dir_that_was_formatted_by_name_starts(tmp_path, release):
     data, command = str(tmp_path / "data"), [sys.executable, "-m", "odradek", "storage"]
     flags = ["--data", data, "--cluster-id", "MkU3OEVBNTcwNTJENDM2Qg", "--release-version", release]
-    assert subprocess.run([*command, "format", *flags], timeout=60).returncode == 0
+    outside.run([*command, "format", *flags], seconds=60, check=True)
     with BrokerProcess("--data", data) as broker:
         assert broker.cluster == "MkU3OEVBNTcwNTJENDM2Qg"
         assert answers(broker.address)
@@ -166,8 +166,5 @@ def test_a_dir_that_we_stopped_cleanly_has_no_finding(tmp_path):
     data = str(tmp_path / "data")
     with BrokerProcess("--data", data) as broker:
         broker.stop()
-    checked = subprocess.run(
-        [sys.executable, "-m", "odradek", "log", "check", data], capture_output=True, text=True, timeout=60
-    )
-    assert checked.returncode == 0
+    checked = outside.run([sys.executable, "-m", "odradek", "log", "check", data], seconds=60, check=True)
     assert f"{data}: sound, stopped cleanly; 0 errors, 0 notes " in checked.stdout

@@ -2,11 +2,12 @@
 
 import io
 import re
-import subprocess
 import tokenize
 from pathlib import Path
 
 import pytest
+
+import outside
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -16,14 +17,9 @@ DEFINITION = re.compile(r"^\| ([LRCPTGVXA]\d{1,2}) \|", re.MULTILINE)
 
 
 def tracked(*patterns):
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", *patterns],
-        cwd=ROOT,
-        capture_output=True,
-        check=True,
-        timeout=60,
-    )
-    return [ROOT / name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
+    listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", *patterns]
+    listed = outside.run(listing, cwd=ROOT, check=True).stdout
+    return [ROOT / name for name in listed.split("\0") if name and (ROOT / name).is_file()]
 
 
 PAGES = tracked("*.md")

@@ -194,10 +194,9 @@ def test_no_thread_starts_before_the_first_job_and_not_more_than_allowed(ports):
     assert len(ports.executor._threads) == 1
 
 
-def test_the_whole_reactor_is_imported_quickly():
+def test_the_reactor_imports_nothing_that_is_slow_to_import():
     code = (
-        "import time; t = time.process_time(); import odradek.reactor.adapters, odradek.reactor.jobs, "
-        "odradek.reactor.file_range; print((time.process_time() - t) * 1000)"
+        "import sys, odradek.reactor.adapters, odradek.reactor.jobs, odradek.reactor.file_range; "
+        "print(*{'asyncio', 'dataclasses', 'inspect', 'random', 'subprocess', 'typing_extensions'} & set(sys.modules))"
     )
-    run = lambda: float(outside.run([sys.executable, "-c", code], check=True).stdout)  # noqa: E731
-    assert min(run() for _ in range(5)) < 60
+    assert outside.run([sys.executable, "-c", code], check=True).stdout.split() == []
