@@ -37,16 +37,26 @@ class Started(BrokerProcess):
         return self.process.returncode, output.decode(), error.decode()
 
 
+class Terminal:
+    """Both ends of one: the one that the user's window holds, and the one that programs do."""
+
+    def __init__(self):
+        self.window, self.programs = os.openpty()
+        self._is_open = True
+
+    def close(self):
+        """Once: the numbers belong to somebody else afterwards."""
+        if self._is_open:
+            self._is_open = False
+            os.close(self.programs)
+            os.close(self.window)
+
+
 @pytest.fixture
 def terminal():
-    """Both ends of one: the one that the user's window holds, and the one that programs do."""
-    window, programs = os.openpty()
-    yield window, programs
-    for fd in (window, programs):
-        try:
-            os.close(fd)
-        except OSError:
-            continue  # the test has closed it
+    made = Terminal()
+    yield made
+    made.close()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -64,19 +74,15 @@ def test_the_server_log_says_it_in_kafkas_words(tmp_path):
 
 
 def test_a_terminal_that_closes_is_a_clean_stop(tmp_path, terminal):
-    window, programs = terminal
-    with Started(tmp_path / "data", terminal=programs) as broker:
-        os.close(programs)
-        os.close(window)
+    with Started(tmp_path / "data", terminal=terminal.programs) as broker:
+        terminal.close()
         assert broker.rest() == (0, "odradek stopping: SIGHUP\nodradek stopped\n", "")
     assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
 
 
 def test_under_nohup_it_outlives_its_terminal(tmp_path, terminal):
-    window, programs = terminal
-    with Started(tmp_path / "data", "nohup", terminal=programs) as broker:
-        os.close(programs)
-        os.close(window)
+    with Started(tmp_path / "data", "nohup", terminal=terminal.programs) as broker:
+        terminal.close()
         assert answers(broker.address)
         broker.process.terminate()
         status, said, _ = broker.rest()  # nohup has its own word on standard error
