@@ -19,9 +19,12 @@ the controller's, or none yet; ApiVersions tells only of what is served.
 PARTLY = """
 Served in part:
 
-- InitProducerId (22) for idempotent producers; a transactional id gets COORDINATOR_NOT_AVAILABLE.
-- Delegation tokens (38-41) as by a broker without a secret key for them.
+- Delegation tokens (38-41): refused with DELEGATION_TOKEN_AUTH_DISABLED, as by a broker without a secret key for them;
+  a config that sets the key does not start.
+- ACLs (29-31), client quotas (48, 49) and SCRAM credentials (50, 51) are stored and told, and not enforced: the server
+  log says so when one is set. Without `authorizer.class.name` ACLs get SECURITY_DISABLED, as from Kafka.
 - Telemetry (71, 72) with an empty subscription; told only where somebody receives it.
+- The quorum's own APIs (52-54, 59, 80-82) as a quorum of one voter answers them.
 """
 
 
