@@ -41,6 +41,7 @@ PROPERTIES = {
     "log.retention.ms": "-1",
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "allow.everyone.if.no.acl.found": "true",
+    "super.users": "User:ANONYMOUS;User:admin;User:alice",
 }
 
 # What was there before the first case: partitions and configs by name.

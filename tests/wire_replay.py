@@ -40,6 +40,7 @@ PROPERTIES = {
     "log.segment.delete.delay.ms": "1000",
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "allow.everyone.if.no.acl.found": "true",
+    "super.users": "User:ANONYMOUS;User:admin;User:alice",
 }
 
 # A recorded client took its time: a broker may learn of a change after the controller has told the client.

@@ -1,9 +1,11 @@
 """docs/configs.md: every config with its type, default and meaning, and whether it is served."""
 
+from collections import Counter
 from collections.abc import Callable
 
 from odradek.config import admin, broker, client_metrics, consumer, group, producer, quotas, topic
 from odradek.config.definition import RELEASES, Definition, Table
+from odradek.config.reasons import AT_START_ONLY, REFUSED, WARNED
 from odradek.config.types import text_of
 
 TABLES = (
@@ -24,8 +26,18 @@ HEAD = """# Configs
 Made by `make pages` from the tables in `src/odradek/config/`; do not edit it.
 
 Every config of Kafka 3.3 and 4.3, under Kafka's own names. The release profile of the cluster decides which of them
-exist and which default holds. Where the two differ, the value of 4.3 comes first and that of 3.3 after it. *Served*
-says whether a config has an effect yet, and if not, why. Secrets (PASSWORD) are never shown in a log or an answer.
+exist and which default holds. Where the two differ, the value of 4.3 comes first and that of 3.3 after it. The last
+words of a row say what becomes of it:
+
+- *served*: it is honoured, in the file and, where it can be changed at run time, there as well; *served in part* says
+  which values are not;
+- *no effect*: it is accepted, and why it does nothing. Set to something else than its default it is a warning when the
+  node starts, in these words, and in the server log when it is set at run time;
+- *refused*: it asks for protection that is not there. The node does not start with it, and a running one does not take
+  it, because whoever sets it would believe to be safe. Of `ssl.` and `sasl.` configs this holds where a listener of
+  that kind would need them; elsewhere they have no effect.
+
+Secrets (PASSWORD) are never shown in a log or an answer.
 
 A file is read in Java's `.properties` syntax and checked against the table of its kind:
 
@@ -54,8 +66,11 @@ def render() -> str:
 
 
 def _served(table: Table) -> str:
-    served = sum(row.served for row in table.rows.values())
-    return f"{len(table.rows)} configs, {served} served.\n"
+    kinds = Counter(None if row.not_served is None else row.not_served.kind for row in table.rows.values())
+    return (
+        f"{len(table.rows)} configs: {kinds[None] + kinds[AT_START_ONLY]} served, {kinds[WARNED]} without effect, "
+        f"{kinds[REFUSED]} refused.\n"
+    )
 
 
 def _row(row: Definition) -> str:
@@ -71,8 +86,15 @@ def _row(row: Definition) -> str:
         facts.append("internal")
     if row.synonyms:
         facts.append("falls back on " + ", ".join(f"`{synonym.name}`" for synonym in row.synonyms))
-    served = "served" if row.served else f"not served: {row.not_served}"
-    return f"- **`{row.name}`**: {row.doc} *{'; '.join(facts)}; {served}*"
+    return f"- **`{row.name}`**: {row.doc} *{'; '.join(facts)}; {_becomes(row)}*"
+
+
+def _becomes(row: Definition) -> str:
+    reason = row.not_served
+    if reason is None:
+        return "served" if row.partly is None else f"served in part: {row.partly}"
+    kinds = {WARNED: "no effect", REFUSED: "refused", AT_START_ONLY: "served at the start"}
+    return f"{kinds[reason.kind]}: {reason.text}"
 
 
 def _both(row: Definition, fact: Callable[[Definition], str]) -> str:

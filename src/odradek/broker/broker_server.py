@@ -17,6 +17,7 @@ from odradek.broker.producer_ids import ProducerIds
 from odradek.broker.server_log import Logger
 from odradek.broker.shared import Shared
 from odradek.broker.start_refused import StartRefused
+from odradek.broker.unenforced import Unenforced
 from odradek.config.listeners import Endpoint, controller_names, endpoints, inter_broker_listener
 from odradek.handlers.dispatch import Dispatcher
 from odradek.log.checkpoint import TopicPartition
@@ -116,14 +117,34 @@ class BrokerServer:
         self._log.info("Starting broker")
         applied = _Applied(self._shared.loop, self.lifecycle, self._shared.node_id)
         self._shared.loader.add_publisher(applied)
-        self.lifecycle.start()
-        await self.lifecycle.initial_catch_up
+        waits = self._shared.waits
+        await self._register()
         await self._load_logs()
-        await self._follow_metadata()
-        await self.lifecycle.set_ready_to_unfence()
-        await applied.unfenced()  # our partitions get their leader with that record; before, nobody could write
+        with waits.on(lambda: "the replicas that the metadata names to be opened"):
+            await self._follow_metadata()
+        self._ensure_protected()
+        with waits.on(lambda: f"the controller to unfence this broker: {self.lifecycle.last_answer}"):
+            await self.lifecycle.set_ready_to_unfence()
+            await applied.unfenced()  # our partitions get their leader with that record; before, nobody could write
         self.socket_server.enable()
         self._log.info("Transition from STARTING to STARTED")
+
+    async def _register(self) -> None:
+        self.lifecycle.start()
+        try:
+            with self._shared.waits.on(lambda: f"the controller to register this broker: {self.lifecycle.last_answer}"):
+                await self.lifecycle.initial_catch_up
+        except errors.KafkaError as error:
+            raise StartRefused(
+                f"The controller has not registered this broker: {error.name}: {error.message}; it was asked for "
+                f"initial.broker.registration.timeout.ms={self._shared.config['initial.broker.registration.timeout.ms']}"
+            ) from error
+
+    def _ensure_protected(self) -> None:
+        """What was set while another broker served this directory may ask for protection that is not there."""
+        reason = self._shared.configs.missing_protection
+        if reason is not None:
+            raise StartRefused(f"The metadata log sets a config of this broker that cannot be honoured: {reason}")
 
     async def _load_logs(self) -> None:
         shared = self._shared
@@ -147,7 +168,8 @@ class BrokerServer:
         self.logs.dirs.listen_when_full(failures.full)
         try:
             report = LoadReport(self._logger("kafka.log.LogManager"))
-            await self.logs.start(is_stray=self._is_stray, on_progress=report.tell, locked=shared.dirs.locked)
+            with shared.waits.on(lambda: f"the logs to be loaded: {report.state}"):
+                await self.logs.start(is_stray=self._is_stray, on_progress=report.tell, locked=shared.dirs.locked)
         except (LogDirRefused, errors.KafkaStorageError) as error:
             raise StartRefused(str(error)) from error
 
@@ -179,6 +201,7 @@ class BrokerServer:
         assignments = self._assign_dirs(logs)
         publisher = BrokerMetadataPublisher(shared.loop, shared.services, assignments, coordinators, log)
         shared.loader.add_publisher(publisher)
+        shared.loader.add_publisher(Unenforced(shared.release, self._logger("kafka.server.KafkaConfig")))
         await publisher.first_published
 
     def _assign_dirs(self, logs: LogManager) -> DirectoryAssignments:

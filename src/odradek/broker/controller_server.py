@@ -23,8 +23,10 @@ from odradek.metadata.quorum_config import quorum_of
 from odradek.metadata.snapshot_file import CorruptSnapshot
 from odradek.network.socket_server import SocketServer
 from odradek.protocol import errors, releases
+from odradek.protocol.uuids import format_uuid
 from odradek.raft.client import RaftClient
 from odradek.raft.config import RaftConfig
+from odradek.raft.keys import NO_DIRECTORY, ReplicaKey
 from odradek.raft.voters import Voter, VoterEndpoint, VoterSet
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Disk, Job
@@ -97,14 +99,17 @@ class ControllerServer:
         shared = self._shared
         self._ensure_voters()
         try:
-            await shared.raft.start()
+            with shared.waits.on(lambda: f"the metadata log in {shared.dirs.metadata_dir} to be read"):
+                await shared.raft.start()
         except errors.KafkaError as error:
             raise StartRefused(f"The metadata log cannot be opened: {error.message}") from error
+        self._ensure_alone()
         self.controller = shared.services.controller = await self._make_controller()
         self.controller.start()
         shared.raft.register(shared.loader)
         shared.inter_broker.attach(releases.CONTROLLER, self.dispatcher, self.endpoints[0].listener)
-        await self.controller.until_active()
+        with shared.waits.on(lambda: "this node to lead its quorum, and to read the metadata log"):
+            await self.controller.until_active()
         self._ensure_supported(self.controller)
         self.socket_server.enable()
         self._add_publishers()
@@ -117,6 +122,16 @@ class ControllerServer:
             raise self._unserved(
                 "it was formatted at release 3.3, whose voters stand in controller.quorum.voters, where release "
                 f"{shared.release.name} finds none"
+            )
+
+    def _ensure_alone(self) -> None:
+        """Another voter would never hear of this one: nothing is sent to another node yet."""
+        voters, me = self._shared.raft.voters, self._shared.raft.me
+        if not voters.is_sole(me):
+            raise StartRefused(
+                f"The voters in the metadata log of {self._shared.dirs.metadata_dir} are {_listed(voters)}, "
+                f"and this is {_shown(me)}: a quorum of others comes with the cluster, which is not built yet. "
+                "Give this node a directory that was formatted for it alone."
             )
 
     def _ensure_supported(self, controller: QuorumController) -> None:
@@ -189,3 +204,12 @@ def _read_bootstrap(disk: Disk, directory: str) -> Job:
     found = read_bootstrap(disk, directory)
     yield 0
     return found
+
+
+def _listed(voters: VoterSet) -> str:
+    return ", ".join(_shown(voter.key) for voter in voters)
+
+
+def _shown(replica: ReplicaKey) -> str:
+    known = replica.directory_id != NO_DIRECTORY
+    return f"{replica.id} (directory {format_uuid(replica.directory_id)})" if known else str(replica.id)

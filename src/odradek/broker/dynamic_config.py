@@ -10,25 +10,27 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from odradek.broker.server_log import Logger
-from odradek.config import broker
+from odradek.config import broker, ignored
 from odradek.config.broker import base_of_listener_config
 from odradek.config.errors import ConfigError
 from odradek.config.parsed import Config
 from odradek.config.sources import BrokerLayers
+from odradek.security import protections
 
 OnChange = Callable[[BrokerLayers], None]
 
 
 class DynamicBrokerConfig:
-    """`current` is what holds now."""
+    """`current` is what holds now; `missing_protection` why something of the log's was left out that must not be."""
 
-    __slots__ = ("_log", "_reconfigurables", "current", "static")
+    __slots__ = ("_log", "_reconfigurables", "current", "missing_protection", "static")
 
     def __init__(self, static: Mapping[str, object], release: str, log: Logger) -> None:
         """ConfigError for a bad one."""
         self.static = static
         self._log = log
         self._reconfigurables: list[tuple[Callable[[str], bool], OnChange]] = []
+        self.missing_protection: str | None = None
         self.current = BrokerLayers(static, release=release)
 
     @property
@@ -45,12 +47,19 @@ class DynamicBrokerConfig:
     def update(self, for_all: Mapping[str, str], for_this: Mapping[str, str]) -> None:
         """The dynamic configs as the metadata log has them now."""
         before = self.config
+        self.missing_protection = None
         default = self._usable(for_all, {})
         layers = BrokerLayers(self.static, default, self._usable(for_this, default), self.current.release)
         self.current = layers
         changed = _changed(before, layers.config)
         if changed:
-            self._tell(changed, layers)
+            self._warn(changed, {**for_all, **for_this})
+            self._tell({_base(name) for name in changed}, layers)
+
+    def _warn(self, changed: set[str], dynamic: Mapping[str, str]) -> None:
+        """Of what is set now and has no effect; what the file has was told at the start."""
+        for line in ignored.lines(ignored.unserved(self.config, changed & dynamic.keys())):
+            self._log.warn(line)
 
     def _tell(self, changed: set[str], layers: BrokerLayers) -> None:
         for concerns, on_change in self._reconfigurables:
@@ -72,6 +81,8 @@ class DynamicBrokerConfig:
                 taken[name] = value
             else:
                 self._log.error(f"Cannot update the config {name}: {reason}")
+                if isinstance(reason, protections.MissingProtectionError):
+                    self.missing_protection = str(reason)
         return taken
 
     def _is_dynamic(self, name: str) -> bool:
@@ -80,7 +91,7 @@ class DynamicBrokerConfig:
 
     def _reason_against(self, dynamic: Mapping[str, str]) -> ConfigError | None:
         try:
-            broker.TABLE.parse({**self.static, **dynamic}, self.current.release)
+            protections.check(broker.TABLE.parse({**self.static, **dynamic}, self.current.release))
         except ConfigError as error:
             return error
         return None
@@ -88,8 +99,7 @@ class DynamicBrokerConfig:
 
 def _changed(before: Config, after: Config) -> set[str]:
     missing = object()
-    names = {name for name in {*before, *after} if before.get(name, missing) != after.get(name, missing)}
-    return {_base(name) for name in names}
+    return {name for name in {*before, *after} if before.get(name, missing) != after.get(name, missing)}
 
 
 def _base(name: str) -> str:

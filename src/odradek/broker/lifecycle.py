@@ -135,6 +135,7 @@ class BrokerLifecycle:
         "initial_catch_up",
         "initial_unfence",
         "is_fenced",
+        "last_answer",
         "state",
     )
 
@@ -164,6 +165,7 @@ class BrokerLifecycle:
         self.state = NOT_RUNNING
         self.broker_epoch = NO_EPOCH
         self.is_fenced = True
+        self.last_answer = "it has not answered yet"  # for whoever waits
         self.initial_catch_up: Pending[None] = loop.pending()
         self.initial_unfence: Pending[None] = loop.pending()
         self.controlled_shutdown: Pending[None] = loop.pending()
@@ -247,9 +249,11 @@ class BrokerLifecycle:
             response = await self._ask(self._registration.request(self._config.rack))
             errors.raise_for(response.error_code)
         except errors.KafkaError as error:
+            self.last_answer = f"{error.name}: {error.message}"
             self._log.info(f"Unable to register broker {self._registration.node_id}: {error.name}: {error.message}")
             return error
         self.broker_epoch = response.broker_epoch
+        self.last_answer = f"it is registered with epoch {self.broker_epoch}, and has to catch up with the metadata log"
         self._log.info(
             f"Successfully registered broker {self._registration.node_id} with broker epoch {self.broker_epoch}"
         )
@@ -270,6 +274,7 @@ class BrokerLifecycle:
             response: BrokerHeartbeatResponse = await self._ask(request)
             errors.raise_for(response.error_code)
         except errors.KafkaError as error:
+            self.last_answer = f"{error.name}: {error.message}"
             self._log.warn(
                 f"Broker {self._registration.node_id} sent a heartbeat request but received error {error.name}."
             )
@@ -293,6 +298,7 @@ class BrokerLifecycle:
 
     def _heard(self, response: BrokerHeartbeatResponse) -> None:
         self.is_fenced = response.is_fenced
+        self.last_answer = "it has heard of it, and lets it wait"
         if self.state is STARTING and response.is_caught_up:
             self._log.info("The broker has caught up. Transitioning from STARTING to RECOVERY.")
             self.state = RECOVERY

@@ -13,15 +13,24 @@ _MB = 1_000_000
 class LoadReport:
     """`tell` is told of each dir at its beginning, every two seconds, and at its end."""
 
-    __slots__ = ("_begun", "_log", "_told")
+    __slots__ = ("_begun", "_left", "_log", "_told")
 
     def __init__(self, log: Logger) -> None:
         self._log = log
         self._begun: set[str] = set()
         self._told: set[str] = set()
+        self._left: dict[str, str] = {}  # by dir
+
+    @property
+    def state(self) -> str:
+        """What is left of each dir that has something left."""
+        return "; ".join(f"{path}: {left}" for path, left in self._left.items()) or "their dirs are being looked at"
 
     def tell(self, progress: LoadProgress) -> None:
         path = progress.path
+        self._left[path] = _what_is_left(progress)
+        if progress.is_over:
+            del self._left[path]
         if path not in self._begun:
             self._begun.add(path)
         elif not progress.is_over:

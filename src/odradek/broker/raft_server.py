@@ -6,10 +6,11 @@
 Everything outside comes from the loop's ports and the arguments, so that the same node runs in a simulation.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from odradek import __version__
+from odradek.broker import start_checks
 from odradek.broker.broker_server import BrokerServer
 from odradek.broker.controller_server import ControllerServer
 from odradek.broker.dynamic_config import DynamicBrokerConfig
@@ -22,11 +23,11 @@ from odradek.broker.node_dirs import NodeDirs, dirs_of
 from odradek.broker.server_log import ServerLog, Sink
 from odradek.broker.shared import Shared
 from odradek.broker.start_refused import BadConfig, StartRefused
+from odradek.broker.start_waits import StartWaits
 from odradek.config.errors import ConfigError
 from odradek.config.legacy_cluster import refuse_legacy_cluster
-from odradek.config.listeners import has_role
 from odradek.handlers.faults import Faults
-from odradek.network.listener_security import MakeTlsContext, unserved_mechanisms
+from odradek.network.listener_security import MakeTlsContext
 from odradek.protocol.releases import by_name
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
@@ -55,6 +56,7 @@ class KafkaRaftServer:
         "_starting",
         "_stopping",
         "_tls",
+        "_waits",
         "broker",
         "config_warnings",
         "controller",
@@ -75,11 +77,14 @@ class KafkaRaftServer:
         host_name: HostName = lambda: "localhost",
         sink: Sink = lambda *line: None,
         on_fatal: Callable[[str], None] = lambda reason: None,
+        on_wait: Callable[[str], None] = lambda line: None,
         tls: MakeTlsContext | None = None,
         faults: Faults | None = None,
         poisons: bool = False,
     ) -> None:
         """`release` is for dirs that are formatted now, or to open others as; `on_fatal` is told why it gives up.
+
+        `on_wait` is told what a start that takes long is waiting for; the server log has it, too.
 
         `tls` makes the contexts of TLS listeners: the adapter's function, which loads OpenSSL when it is called.
         `faults` is asked before every request of a peer is handled; see `testing/`. `poisons` overwrites
@@ -98,11 +103,12 @@ class KafkaRaftServer:
         self._failure: str | None = None
         self.log = ServerLog(loop.ports.clock.wall_ms, sink)
         self._log = self.log.logger(NAME)
+        self._waits = StartWaits(loop, self._log, on_wait)
         self._dirs: NodeDirs | None = None
         self._http: HttpServer | None = None
         self._starting: Task[None] | None = None
         self._stopping: Task[None] | None = None
-        self.config_warnings: tuple[str, ...] = ()  # names that no config has, and the like
+        self.config_warnings: tuple[str, ...] = ()  # names that no config has, what has no effect, and the like
         self.shared: Shared | None = None
         self.controller: ControllerServer | None = None
         self.broker: BrokerServer | None = None
@@ -137,36 +143,34 @@ class KafkaRaftServer:
     async def _make_shared(self) -> Shared:
         refuse_legacy_cluster(self._properties)
         dirs = self._dirs = NodeDirs(*dirs_of(self._properties))
-        await self.loop.submit(dirs.look_job(self.loop.ports.disk))
+        with self._waits.on(lambda: "the disk, to look at the log dirs"):
+            await self.loop.submit(dirs.look_job(self.loop.ports.disk))
         for path, reason in dirs.unusable.items():
             self._log.error(f"The log dir {path} cannot be used: {reason}")
         release = release_of(dirs) if self._release is None else by_name(self._release)
         configs = DynamicBrokerConfig(
             self._properties, release.name, self.log.logger("kafka.server.DynamicBrokerConfig")
         )
-        self._warn(configs)
+        start_checks.check(configs.config)
+        self._warn(start_checks.warnings(configs.config))
         if self._formats_fresh_dirs and dirs.unformatted:
-            await format_fresh_dirs(self.loop, dirs, configs.config, release)
+            with self._waits.on(lambda: "the disk, to format the log dirs"):
+                await format_fresh_dirs(self.loop, dirs, configs.config, release)
         dirs.verify(configs.config["node.id"])
         self.loop.ports.executor.resize(configs.config["num.io.threads"])
         return self._shared_of(configs, dirs, release)
 
     def _shared_of(self, configs: DynamicBrokerConfig, dirs: NodeDirs, release: Any) -> Shared:
-        shared = Shared(self.loop, self.log, configs, release, dirs, self._tls, self._poisons)
+        shared = Shared(self.loop, self.log, configs, release, dirs, self._waits, self._tls, self._poisons)
         shared.services.on_error = self._request_failed
         shared.services.faults = self._faults
         return shared
 
-    def _warn(self, configs: DynamicBrokerConfig) -> None:
+    def _warn(self, warnings: Sequence[str]) -> None:
         log = self.log.logger("kafka.server.KafkaConfig")
-        self.config_warnings = (*configs.config.warnings, *unserved_mechanisms(configs.config))
-        for warning in self.config_warnings:
+        self.config_warnings += tuple(warnings)
+        for warning in warnings:
             log.warn(warning)
-        if not has_role(configs.config, "controller") or not has_role(configs.config, "broker"):
-            raise BadConfig(
-                "process.roles must be broker,controller: nodes with one of the two come with the cluster, "
-                "which is not built yet"
-            )
 
     def _monitor(self, shared: Shared) -> None:
         if self._metrics_listen is None:

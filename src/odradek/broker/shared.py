@@ -6,6 +6,7 @@ from odradek.broker.dynamic_config import DynamicBrokerConfig
 from odradek.broker.inter_broker import InterBroker
 from odradek.broker.node_dirs import NodeDirs
 from odradek.broker.server_log import ServerLog
+from odradek.broker.start_waits import StartWaits
 from odradek.config.parsed import Config
 from odradek.handlers.log_levels import LogLevels
 from odradek.handlers.services import Services
@@ -40,6 +41,7 @@ class Shared:
         "release",
         "services",
         "tls",
+        "waits",
     )
 
     loader: MetadataLoader
@@ -52,6 +54,7 @@ class Shared:
         configs: DynamicBrokerConfig,
         release: Release,
         dirs: NodeDirs,
+        waits: StartWaits,
         tls: MakeTlsContext | None,
         poisons: bool = False,
     ) -> None:
@@ -60,6 +63,7 @@ class Shared:
         self.configs = configs
         self.release = release
         self.dirs = dirs
+        self.waits = waits
         self.tls = tls
         self.poisons = poisons  # what was received is overwritten as soon as it is dead
         self.node_id: int = configs.config["node.id"]

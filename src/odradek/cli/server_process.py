@@ -134,6 +134,7 @@ class ServerProcess:
                 host_name=_host_name,
                 sink=self._sink(),
                 on_fatal=self._give_up,
+                on_wait=self._show_wait,
                 tls=tls_context,
                 faults=None if options.attendant is None else options.attendant.faults,
             )
@@ -169,6 +170,11 @@ class ServerProcess:
         if self._server is not None and self._options.announces and self._options.log != "-":
             for warning in self._server.config_warnings:
                 complain(f"warning: {warning}")
+
+    def _show_wait(self, line: str) -> None:
+        """A start that takes long says why where its ready line is waited for; a log on the terminal has said it."""
+        if self._options.announces and self._options.log != "-":
+            complain(line)
 
     def _announce(self, server: "KafkaRaftServer") -> None:
         if not self._options.announces or self._stopping is not None:

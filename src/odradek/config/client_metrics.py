@@ -7,7 +7,7 @@ from odradek.config.validators import ANY, distinct
 
 # fmt: off
 ROWS = section(
-    reasons.METRICS,
+    reasons.SUBSCRIPTIONS,
     row("interval.ms", INT, 300000, ANY, MEDIUM,
         "How often the matching clients push their metrics.", only="4.3"),
     row("match", LIST, (), distinct(), MEDIUM,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from odradek.config.errors import ConfigError
+from odradek.config.reasons import Reason
 from odradek.config.types import HIDDEN, PASSWORD, Type
 from odradek.config.validators import ANY, Validator
 
@@ -30,7 +31,10 @@ REQUIRED = _Required()
 
 
 class Definition:
-    """A row. `not_served` is the reason why the config has no effect yet; None when it is honoured."""
+    """A row. `not_served` is the reason why the config has no effect; None when it is honoured.
+
+    `partly` says of one that is honoured which of its values are not.
+    """
 
     __slots__ = (
         "_in_3_3",
@@ -40,6 +44,7 @@ class Definition:
         "internal",
         "name",
         "not_served",
+        "partly",
         "releases",
         "synonyms",
         "type",
@@ -61,7 +66,8 @@ class Definition:
         internal: bool = False,
         synonyms: "tuple[Synonym, ...]" = (),
         in_3_3: Mapping[str, Any] | None = None,
-        not_served: str | None = None,
+        not_served: Reason | None = None,
+        partly: str | None = None,
     ) -> None:
         self.name = name
         self.type = type
@@ -74,6 +80,7 @@ class Definition:
         self.internal = internal
         self.synonyms = synonyms
         self.not_served = not_served
+        self.partly = partly
         self._in_3_3 = in_3_3
 
     def at(self, release: str) -> "Definition":
@@ -95,6 +102,7 @@ class Definition:
             "synonyms": self.synonyms,
             "in_3_3": self._in_3_3,
             "not_served": self.not_served,
+            "partly": self.partly,
         }
         return Definition(**{**columns, **changes})
 
@@ -236,7 +244,7 @@ class Table:
         return f"Table({self.name}, {len(self.rows)} configs)"
 
 
-def section(not_served: str | None, *rows: Definition) -> tuple[Definition, ...]:
+def section(not_served: Reason | None, *rows: Definition) -> tuple[Definition, ...]:
     """Rows that wait for the same part of the broker, unless a row says otherwise."""
     for row in rows:
         if row.not_served is None:

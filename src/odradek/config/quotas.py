@@ -20,7 +20,7 @@ CLIENT_ROWS = section(
 )
 
 SCRAM_ROWS = section(
-    reasons.SECURITY,
+    reasons.SCRAM,
     row("SCRAM-SHA-256", STRING, None, ANY, MEDIUM, "The user's SCRAM-SHA-256 credential."),
     row("SCRAM-SHA-512", STRING, None, ANY, MEDIUM, "The user's SCRAM-SHA-512 credential."),
 )

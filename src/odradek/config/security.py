@@ -7,7 +7,7 @@ from odradek.config.validators import ANY, between, distinct, one_of_ignoring_ca
 
 # fmt: off
 ROWS = section(
-    reasons.SECURITY,
+    reasons.CLIENT,
     row("security.providers", STRING, None, ANY, LOW,
         "Java security providers to install.", not_served=reasons.JVM),
     row("ssl.protocol", STRING, "TLSv1.3", ANY, MEDIUM,

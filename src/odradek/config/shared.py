@@ -20,7 +20,7 @@ ROWS = section(
         "The longest wait for a connection to which repeated failures may lead."),
     row("metric.reporters", LIST, ("org.apache.kafka.common.metrics.JmxReporter",), distinct(), LOW,
         "Java classes that export the metrics.",
-        in_3_3={"default": (), "validator": NON_NULL}, not_served=reasons.JVM),
+        in_3_3={"default": (), "validator": NON_NULL}, not_served=reasons.JAVA_REPORTERS),
     row("auto.include.jmx.reporter", BOOLEAN, True, ANY, LOW,
         "Added the JMX reporter by itself, in 3.4 to 3.9.", only="3.9", not_served=reasons.ONLY_3_9),
     row("metrics.num.samples", INT, 2, at_least(1), LOW,

@@ -135,7 +135,7 @@ ROWS = section(
         synonyms=(Synonym("log.roll.ms"), Synonym("log.roll.hours", HOURS))),
     row("unclean.leader.election.enable", BOOLEAN, False, ANY, MEDIUM,
         "Allows a replica outside the in-sync set to lead, at the price of lost records.",
-        synonyms=(Synonym("unclean.leader.election.enable"),), not_served=reasons.REPLICATION),
+        synonyms=(Synonym("unclean.leader.election.enable"),)),
 )
 # fmt: on
 

@@ -11,6 +11,7 @@ from odradek.config.sources import check_topic_overrides
 from odradek.controller.configs import BROKER, CLIENT_METRICS, CLUSTER_DEFAULT, GROUP, TOPIC
 from odradek.controller.topic_names import check_name
 from odradek.protocol.errors import InvalidConfig, InvalidRequest, UnknownTopicOrPartition
+from odradek.security import protections
 
 if TYPE_CHECKING:
     from odradek.controller.core import ControllerCore
@@ -100,6 +101,7 @@ def _check_layers(core: "ControllerCore", name: str, configs: Mapping[str, str])
         layers = core.configs.layers_with(configs, core.configs.of(BROKER, str(core.node_id)))
     else:
         layers = core.configs.layers_with(core.configs.of(BROKER, CLUSTER_DEFAULT), configs)
+    protections.check(layers.config)
     before = core.configs.layers.config
     for key in _THREADS:
         value, current = layers.config.get(key), before.get(key)

@@ -13,6 +13,7 @@ from odradek.config.types import LIST, text_of
 from odradek.handlers.call import Call
 from odradek.handlers.config_resources import BROKER
 from odradek.protocol import errors
+from odradek.security import protections
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 _LIST_OPERATIONS = {APPEND: "APPEND", SUBTRACT: "SUBTRACT"}
@@ -46,7 +47,7 @@ def _check_together(call: Call, broker_name: str, configs: Mapping[str, str]) ->
     own = image.configs.of(BROKER, str(call.services.node_id))
     for_all, for_this = (image.configs.of(BROKER, ""), configs) if broker_name else (configs, own)
     try:
-        layers.with_dynamic(for_all, for_this)
+        protections.check(layers.with_dynamic(for_all, for_this).config)
     except ConfigError as error:
         raise errors.InvalidRequest(str(error)) from None
 

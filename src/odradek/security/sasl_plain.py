@@ -28,6 +28,10 @@ class PlainCredentials:
         users = {key: value for key, value in module.options.items() if key.startswith(_USER_OPTION)}
         return cls({key.removeprefix(_USER_OPTION): value for key, value in users.items()})
 
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(self._passwords)
+
     def accepts(self, name: str, password: str) -> bool:
         """Takes as long for an unknown user as for a known one."""
         expected = self._passwords.get(name)

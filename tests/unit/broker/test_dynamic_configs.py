@@ -7,12 +7,21 @@ import json
 from pathlib import Path
 
 import pytest
-from broker_kit import SimBroker
+from broker_kit import SimBroker, SimClient
 
+from odradek.broker.start_refused import StartRefused
 from odradek.config import topic
 from odradek.config.broker import TABLE
 from odradek.config.definition import RELEASES
 from odradek.log.config import LogConfig
+from odradek.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.protocol.messages.k44_incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from odradek.protocol.messages.metadata_topics import ConfigRecord
+from odradek.replicated.decision import Decision
 from odradek.security.mechanism import SaslAuthenticationFailed
 from odradek.sim.world import World
 
@@ -43,6 +52,7 @@ LISTENERS = {
     "ssl.keystore.type": "PEM",
     "ssl.keystore.location": "/first.pem",
     "ssl.truststore.type": "PEM",
+    "ssl.truststore.location": "/trusted.pem",
     "sasl.enabled.mechanisms": "PLAIN",
     "sasl.jaas.config": 'org.apache.kafka.common.security.plain.PlainLoginModule required user_a="b";',
 }
@@ -105,6 +115,13 @@ def lets_in(broker, user, password):
     return True
 
 
+SUITES = (
+    "TLS_AES_256_GCM_SHA384",
+    "TLS_CHACHA20_POLY1305_SHA256",
+    "TLS_AES_128_GCM_SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+)
+
 EFFECTS = {
     "ssl.keystore.location": ("/second.pem", lambda broker: tls(broker).keystore_path, "/second.pem"),
     "ssl.client.auth": ("required", lambda broker: tls(broker).client_auth, "required"),
@@ -123,7 +140,7 @@ EFFECTS = {
     "ssl.key.password": ("secret", lambda broker: tls(broker).key_password, "secret"),
     "ssl.truststore.location": ("/trust.pem", lambda broker: tls(broker).truststore_path, "/trust.pem"),
     "ssl.truststore.certificates": ("TRUST", lambda broker: tls(broker).trusted_certificates, "TRUST"),
-    "ssl.cipher.suites": ("TLS_X", lambda broker: tls(broker).cipher_suites, ("TLS_X",)),
+    "ssl.cipher.suites": (",".join(SUITES), lambda broker: tls(broker).cipher_suites, SUITES),
     "ssl.enabled.protocols": ("TLSv1.3", lambda broker: tls(broker).protocols, ("TLSv1.3",)),
     "group.consumer.assignment.interval.ms": (
         "70",
@@ -167,6 +184,8 @@ EFFECTS = {
 }
 
 STORE_TYPES = ("ssl.keystore.type", "ssl.truststore.type")
+OF_THE_CONTROLLER = ("unclean.leader.election.enable",)
+CHECKED = ("sasl.mechanism.inter.broker.protocol",)  # against the mechanisms on offer
 
 # Those that a topic inherits: each log's own snapshot changes.
 INHERITED = {
@@ -197,7 +216,8 @@ def test_every_config_that_kafka_can_change_has_an_effect_or_says_that_it_has_no
     for name in dynamic_in_kafka(release):
         row = TABLE.at(release).get(name)
         assert row is not None and row.is_dynamic, name
-        has_effect = name in EFFECTS or name in STORE_TYPES or log_config_field(name) is not None
+        has_effect = name in (*EFFECTS, *STORE_TYPES, *OF_THE_CONTROLLER, *CHECKED)
+        has_effect = has_effect or log_config_field(name) is not None
         assert row.served == has_effect, f"{name}: {row.not_served or 'is said to be served, and no test shows it'}"
 
 
@@ -237,9 +257,82 @@ def test_what_a_topic_inherits(broker, change, name):
 @in_both(STORE_TYPES)
 def test_stores_of_java_are_refused_and_the_old_one_stays(broker, change, name):
     before = tls(broker)
-    change(**{name.replace(".", "_"): "JKS", "ssl_truststore_location": "/trust.jks"})
+    change(**{name.replace(".", "_"): "JKS"})
     assert tls(broker) == before
     assert any(name in line and "PEM" in line for line in broker.lines)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_controller_hears_of_unclean_elections(release):
+    broker = SimBroker(World(seed=6), release=release).wait_until_ready()
+    client = SimClient(broker.world, "client", broker.address)
+    client.ask(CreateTopicsRequest(topics=[CreatableTopic(name="t", num_partitions=1, replication_factor=1)]), 5)
+    core = broker.server.controller.controller.core
+    topic_id = core.topics.by_name["t"].id
+    assert not core.is_unclean_election_enabled(topic_id)
+    set_for_all(client, "unclean.leader.election.enable", "true")
+    assert core.is_unclean_election_enabled(topic_id)
+
+
+def set_for_all(client, name, value, broker=""):
+    """The code and the words of the answer."""
+    config = AlterableConfig(name=name, config_operation=0, value=value)
+    resource = AlterConfigsResource(resource_type=4, resource_name=broker, configs=[config])
+    answer = client.ask(IncrementalAlterConfigsRequest(resources=[resource]), 1).responses[0]
+    return answer.error_code, answer.error_message
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_mechanism_between_brokers_must_be_on_offer(release):
+    between = {"inter.broker.listener.name": "SASL_SSL", "sasl.mechanism.inter.broker.protocol": "PLAIN"}
+    properties = {**LISTENERS, **between}
+    broker = SimBroker(World(seed=9), release=release, properties=properties, tls=Context).wait_until_ready()
+    configs = broker.server.shared.configs
+    configs.update({}, {"sasl.mechanism.inter.broker.protocol": "SCRAM-SHA-256"})
+    assert configs.config["sasl.mechanism.inter.broker.protocol"] == "PLAIN"
+    assert any("sasl.enabled.mechanisms must have the mechanism" in line for line in broker.lines)
+
+
+# What has no effect, and what asks for protection that is not there
+
+
+def test_a_change_without_effect_is_a_warning_once():
+    broker = SimBroker(World(seed=7)).wait_until_ready()
+    client = SimClient(broker.world, "client", broker.address)
+    assert set_for_all(client, "num.replica.fetchers", "2") == (0, None)
+    assert set_for_all(client, "num.io.threads", "9") == (0, None)
+    told = [line for line in broker.lines if "num.replica.fetchers" in line]
+    assert len(told) == 1 and "WARN" in told[0], told
+    assert "num.replica.fetchers=2 has no effect: one node replicates nothing" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("listener.name.ssl.ssl.keystore.type", "JKS", "only PEM is read"),
+        ("listener.name.ssl.ssl.truststore.type", "PKCS12", "only PEM is read"),
+        ("listener.name.ssl.ssl.engine.factory.class", "org.example.Engine", "TLS is OpenSSL's"),
+        ("listener.name.ssl.ssl.provider", "BCFIPS", "TLS is OpenSSL's"),
+        ("listener.name.ssl.ssl.cipher.suites", "TLS_AES_256_GCM_SHA384", "leaves out TLS_CHACHA20_POLY1305_SHA256"),
+        ("listener.name.sasl_ssl.sasl.enabled.mechanisms", "SCRAM-SHA-512", "only PLAIN is built"),
+        ("principal.builder.class", "org.example.Names", "callers would go by other names"),
+    ],
+)
+def test_a_running_broker_does_not_take_protection_that_is_not_there(broker, name, value, told):
+    client = SimClient(broker.world, "client", broker.address)
+    code, words = set_for_all(client, name, value, broker="1")
+    assert code == 42 and told in words, words
+    assert broker.server.shared.cache.image.configs.of(4, "1") == {}
+
+
+def test_protection_that_another_broker_has_set_keeps_this_one_from_starting():
+    broker = SimBroker(World(seed=8), properties=LISTENERS, tls=Context).wait_until_ready()
+    record = ConfigRecord(resource_type=4, resource_name="1", name="principal.builder.class", value="org.example.Names")
+    writing = broker.server.controller.controller.run(lambda core: Decision(core.versioned([record]), None))
+    assert broker.world.run_until(lambda: writing.is_done, 5000)
+    broker.stop()
+    with pytest.raises(StartRefused, match=r"principal\.builder\.class=org\.example\.Names asks for protection"):
+        broker.restart()
 
 
 def test_this_brokers_own_value_hides_that_of_all(broker, change):

@@ -120,6 +120,7 @@ class Harness:
         "controller.quorum.voters": "1@127.0.0.1:9093",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
     }
 
     def __init__(self, seed: int = 1, release: Any = releases.RELEASE_4_3, **configs: str) -> None:

@@ -91,6 +91,15 @@ def alter(harness: Harness, kind: int, name: str, *configs: tuple[str, int, str 
         (BROKER, "1", ("num.io.threads", SET, "16"), 0, None),
         (
             BROKER,
+            "1",
+            ("principal.builder.class", SET, "org.example.Names"),
+            42,
+            "principal.builder.class=org.example.Names asks for protection that is not there: classes of Java cannot be"
+            " loaded, and callers would go by other names than it gives; take it out, and rename principals with"
+            " ssl.principal.mapping.rules",
+        ),
+        (
+            BROKER,
             "",
             ("ssl.keystore.password", SET, "x"),
             42,

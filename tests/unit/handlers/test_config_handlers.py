@@ -302,6 +302,11 @@ def test_a_controller_that_refuses_everything_refuses_each(altering):
             42,
             "Cannot update these configs at default cluster level, broker id must be specified: [listeners]",
         ),
+        (
+            (BROKER, "1", ("principal.builder.class", SET, "org.example.Names")),
+            42,
+            "principal.builder.class=org.example.Names asks for protection that is not there: classes of Java",
+        ),
         ((BROKER, "1", ("log.cleaner.threads", APPEND, "1")), 40, "Can't APPEND to key log.cleaner.threads"),
         ((BROKER, "1", ("log.cleaner.threads", 9, "1")), -1, None),
         ((0, "x", ("a", SET, "1")), 42, "Unknown resource type 0"),

@@ -6,11 +6,12 @@ import pytest
 
 from network_kit import broker_config, correlation_id_of, echo, request
 from odradek.config.errors import ConfigError
-from odradek.network.listener_security import mechanisms, unserved_mechanisms
+from odradek.network.listener_security import mechanisms
 from odradek.protocol.messages.header import RequestHeader
 from odradek.protocol.messages.k17_sasl_handshake import SaslHandshakeRequest
 from odradek.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequest
 from odradek.protocol.whole import decode_response, encode_request
+from odradek.security.protections import unserved_mechanisms
 
 MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 SASL = {

@@ -1,6 +1,5 @@
 """Configs of the broker and the controller: the table of everything that `server.properties` may hold."""
 
-from odradek.config import reasons
 from odradek.config.broker import (
     general,
     groups,
@@ -16,8 +15,8 @@ from odradek.config.broker import (
     zookeeper,
 )
 from odradek.config.broker.rules import RULES, fill_ids
-from odradek.config.broker.served import AT_START, SERVED, WITHOUT_OBJECT
-from odradek.config.definition import LOW, READ_ONLY, Definition, Table, broker_row, section
+from odradek.config.broker.served import NOT_SERVED, PARTLY, SERVED
+from odradek.config.definition import LOW, READ_ONLY, Definition, Table, broker_row
 from odradek.config.types import BOOLEAN, INT, STRING
 from odradek.config.validators import ANY
 
@@ -25,24 +24,23 @@ LISTENER_PREFIX = "listener.name."
 
 # Kafka's authorizers read these from the same file; they are in no ConfigDef, so no tool lists them.
 # fmt: off
-AUTHORIZER_ROWS = section(
-    reasons.SECURITY,
+AUTHORIZER_ROWS = (
     broker_row("super.users", STRING, "", ANY, LOW, READ_ONLY,
                "Principals that may do everything, separated by semicolons."),
     broker_row("allow.everyone.if.no.acl.found", BOOLEAN, False, ANY, LOW, READ_ONLY,
                "Allows everyone to use a resource for which there is no ACL."),
     broker_row("authorizer.zookeeper.url", STRING, None, ANY, LOW, READ_ONLY,
                "The ensemble that holds the ACLs, when it is not the broker's own.",
-               only="3.3", not_served=reasons.ZOOKEEPER),
+               only="3.3"),
     broker_row("authorizer.zookeeper.connection.timeout.ms", INT, None, ANY, LOW, READ_ONLY,
                "How long to wait for a connection to that ensemble.",
-               only="3.3", not_served=reasons.ZOOKEEPER),
+               only="3.3"),
     broker_row("authorizer.zookeeper.session.timeout.ms", INT, None, ANY, LOW, READ_ONLY,
                "How long that ensemble keeps a session alive without hearing from the broker.",
-               only="3.3", not_served=reasons.ZOOKEEPER),
+               only="3.3"),
     broker_row("authorizer.zookeeper.max.in.flight.requests", INT, None, ANY, LOW, READ_ONLY,
                "How many requests may be under way to that ensemble at a time.",
-               only="3.3", not_served=reasons.ZOOKEEPER),
+               only="3.3"),
 )
 # fmt: on
 
@@ -68,14 +66,10 @@ def base_of_listener_config(name: str) -> str | None:
 
 
 def _told_apart(rows: tuple[Definition, ...]) -> tuple[Definition, ...]:
-    """With what is honoured marked as such."""
+    """Each with the reason why it is not served, or what of it is not."""
     for row in rows:
-        if row.name in SERVED:
-            row.not_served = None
-        elif row.name in AT_START:
-            row.not_served = reasons.AT_START
-        elif row.name in WITHOUT_OBJECT:
-            row.not_served = reasons.WITHOUT_OBJECT
+        row.not_served = None if row.name in SERVED else NOT_SERVED[row.name]
+        row.partly = PARTLY.get(row.name)
     return rows
 
 
@@ -97,7 +91,7 @@ TABLE = Table(
             *zookeeper.ROWS,
         )
     ),
-    companions=(*AUTHORIZER_ROWS, _PROVIDERS_3_3),
+    companions=_told_apart((*AUTHORIZER_ROWS, _PROVIDERS_3_3)),
     scoped=base_of_listener_config,
     open_prefixes=("rsm.config.", "rlmm.config.", "config.providers."),
     prepare=fill_ids,

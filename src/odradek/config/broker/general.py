@@ -1,14 +1,12 @@
 """What a node is: its id, its roles, its threads, its policies."""
 
-from odradek.config import reasons
-from odradek.config.definition import CLUSTER_WIDE, HIGH, LOW, MEDIUM, READ_ONLY, REQUIRED, section
+from odradek.config.definition import CLUSTER_WIDE, HIGH, LOW, MEDIUM, READ_ONLY, REQUIRED
 from odradek.config.definition import broker_row as row
 from odradek.config.types import BOOLEAN, CLASS, INT, LIST, LONG, LONG_MAX, STRING
 from odradek.config.validators import ANY, METADATA_VERSION, at_least, distinct, list_of
 
 # fmt: off
-ROWS = section(
-    reasons.BROKER,
+ROWS = (
     row("process.roles", LIST, REQUIRED, list_of("broker", "controller", empty=False), HIGH, READ_ONLY,
         "The roles this node plays in a KRaft cluster; left empty in 3.3, it means a broker on ZooKeeper.",
         in_3_3={"default": (), "validator": list_of("broker", "controller")}),
@@ -19,10 +17,10 @@ ROWS = section(
         "The older name of node.id; whichever of the two is set fills the other."),
     row("broker.id.generation.enable", BOOLEAN, True, ANY, MEDIUM, READ_ONLY,
         "Lets a broker on ZooKeeper that has no id draw one from a counter kept there.",
-        only="3.3", not_served=reasons.ZOOKEEPER),
+        only="3.3"),
     row("reserved.broker.max.id", INT, 1000, at_least(0), MEDIUM, READ_ONLY,
         "The highest id that a person may give out; generated ids start above it.",
-        only="3.3", not_served=reasons.ZOOKEEPER),
+        only="3.3"),
     row("broker.rack", STRING, None, ANY, MEDIUM, READ_ONLY,
         "The rack, zone or room this broker stands in, for spreading replicas and for reading from the "
         "nearest one."),
@@ -30,7 +28,7 @@ ROWS = section(
         "The number of workers for everything that may block, such as disk reads, fsync and password "
         "hashing."),
     row("background.threads", INT, 10, at_least(1), HIGH, CLUSTER_WIDE,
-        "The number of threads that a Java broker keeps for scheduled work.", not_served=reasons.JVM),
+        "The number of threads that a Java broker keeps for scheduled work."),
     row("num.partitions", INT, 1, at_least(1), MEDIUM, READ_ONLY,
         "The number of partitions of a topic that is created without saying how many."),
     row("default.replication.factor", INT, 1, ANY, MEDIUM, READ_ONLY,
@@ -44,9 +42,9 @@ ROWS = section(
     row("max.request.partition.size.limit", INT, 2000, at_least(1), MEDIUM, READ_ONLY,
         "The most partitions that one DescribeTopicPartitions answer may carry.", only="4.3"),
     row("create.topic.policy.class.name", CLASS, None, ANY, LOW, READ_ONLY,
-        "A plugin that may refuse the creation of a topic.", not_served=reasons.PLUGIN),
+        "A plugin that may refuse the creation of a topic."),
     row("alter.config.policy.class.name", CLASS, None, ANY, LOW, READ_ONLY,
-        "A plugin that may refuse a change of a topic's or broker's configs.", not_served=reasons.PLUGIN),
+        "A plugin that may refuse a change of a topic's or broker's configs."),
     row("config.providers", LIST, (), distinct(), LOW, CLUSTER_WIDE,
         "The names of the providers that replace references such as ${file:...} in values.", only="4.3"),
     row("request.timeout.ms", INT, 30000, ANY, HIGH, READ_ONLY,
@@ -55,13 +53,13 @@ ROWS = section(
         "Hands leadership to other replicas before the broker stops."),
     row("controlled.shutdown.max.retries", INT, 3, ANY, MEDIUM, READ_ONLY,
         "How often a broker on ZooKeeper asks again to be let go when a controlled shutdown fails.",
-        only="3.3", not_served=reasons.ZOOKEEPER),
+        only="3.3"),
     row("controlled.shutdown.retry.backoff.ms", LONG, 5000, ANY, MEDIUM, READ_ONLY,
         "How long a broker on ZooKeeper waits before it asks to be let go once more.",
-        only="3.3", not_served=reasons.ZOOKEEPER),
+        only="3.3"),
     row("inter.broker.protocol.version", STRING, "3.3-IV3", METADATA_VERSION, MEDIUM, READ_ONLY,
         "The version brokers on ZooKeeper speak among themselves; in KRaft the metadata.version feature "
-        "decides.", only="3.3", not_served=reasons.ZOOKEEPER),
+        "decides.", only="3.3"),
     row("server.max.startup.time.ms", LONG, LONG_MAX, at_least(0), MEDIUM, READ_ONLY,
         "The longest a start may take before the node gives up.", only="4.3", internal=True),
     row("unstable.api.versions.enable", BOOLEAN, False, ANY, HIGH, READ_ONLY,
@@ -70,11 +68,11 @@ ROWS = section(
         "Allows feature levels whose records may still change.", only="4.3", internal=True),
     row("kafka.metrics.reporters", LIST, (), distinct(), LOW, READ_ONLY,
         "Java classes that export the broker's Yammer metrics.",
-        in_3_3={"validator": ANY}, not_served=reasons.JVM),
+        in_3_3={"validator": ANY}),
     row("kafka.metrics.polling.interval.secs", INT, 10, at_least(1), LOW, READ_ONLY,
-        "How often the classes in kafka.metrics.reporters are asked to export.", not_served=reasons.JVM),
+        "How often the classes in kafka.metrics.reporters are asked to export."),
     row("eligible.leader.replicas.enable", BOOLEAN, False, ANY, HIGH, READ_ONLY,
         "Kept the list of eligible leader replicas in 3.9, before a feature level took its place.",
-        only="3.9", not_served=reasons.ONLY_3_9),
+        only="3.9"),
 )
 # fmt: on

@@ -1,14 +1,12 @@
 """Consumer groups and their committed offsets."""
 
-from odradek.config import reasons
-from odradek.config.definition import CLUSTER_WIDE, HIGH, MEDIUM, READ_ONLY, section
+from odradek.config.definition import CLUSTER_WIDE, HIGH, MEDIUM, READ_ONLY
 from odradek.config.definition import broker_row as row
 from odradek.config.types import BOOLEAN, INT, INT_MAX, LIST, LONG, SHORT, STRING
 from odradek.config.validators import ANY, at_least, distinct, list_of, one_of_ignoring_case
 
 # fmt: off
-ROWS = section(
-    reasons.GROUPS,
+ROWS = (
     row("group.min.session.timeout.ms", INT, 6000, ANY, MEDIUM, READ_ONLY,
         "The shortest session timeout a member of a classic group may ask for."),
     row("group.max.session.timeout.ms", INT, 1800000, ANY, MEDIUM, READ_ONLY,
@@ -21,17 +19,17 @@ ROWS = section(
         list_of("consumer", "classic", "share", "streams", empty=False), MEDIUM, READ_ONLY,
         "The group protocols that are served.", only="4.3"),
     row("group.coordinator.threads", INT, 4, at_least(1), HIGH, READ_ONLY,
-        "The number of threads that run the coordinator in Java.", only="4.3", not_served=reasons.JVM),
+        "The number of threads that run the coordinator in Java.", only="4.3"),
     row("group.coordinator.background.threads", INT, 2, at_least(1), HIGH, READ_ONLY,
         "The number of threads for the coordinator's background work in Java, such as large assignments.",
-        only="4.3", not_served=reasons.JVM),
+        only="4.3"),
     row("group.coordinator.append.linger.ms", INT, -1, at_least(-1), MEDIUM, READ_ONLY,
         "How long the coordinator gathers records before it writes them; -1 adapts to the load.", only="4.3"),
     row("group.coordinator.cached.buffer.max.bytes", INT, 1048588, at_least(524288), MEDIUM, CLUSTER_WIDE,
         "The largest write buffer that the coordinator keeps for reuse.", only="4.3"),
     row("group.coordinator.new.enable", BOOLEAN, False, ANY, MEDIUM, READ_ONLY,
         "Switched to the new coordinator before it became the only one.",
-        only="3.9", internal=True, not_served=reasons.ONLY_3_9),
+        only="3.9", internal=True),
     row("group.consumer.session.timeout.ms", INT, 45000, at_least(1), MEDIUM, READ_ONLY,
         "How long a member of a consumer group may be silent before it is removed.", only="4.3"),
     row("group.consumer.min.session.timeout.ms", INT, 45000, at_least(1), MEDIUM, READ_ONLY,

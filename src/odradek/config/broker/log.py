@@ -1,14 +1,12 @@
 """The log directories and what a topic inherits: segments, retention, compaction."""
 
-from odradek.config import reasons
-from odradek.config.definition import CLUSTER_WIDE, HIGH, LOW, MEDIUM, PER_BROKER, READ_ONLY, section
+from odradek.config.definition import CLUSTER_WIDE, HIGH, LOW, MEDIUM, PER_BROKER, READ_ONLY
 from odradek.config.definition import broker_row as row
 from odradek.config.types import BOOLEAN, DOUBLE, DOUBLE_MAX, INT, LIST, LONG, LONG_MAX, STRING
 from odradek.config.validators import ANY, GZIP_LEVEL, METADATA_VERSION, at_least, between, distinct, list_of, one_of
 
 # fmt: off
-ROWS = section(
-    reasons.LOG,
+ROWS = (
     row("log.dirs", LIST, None, distinct(empty=False, null=True), HIGH, READ_ONLY,
         "The directories that hold the partitions; without it, log.dir.",
         in_3_3={"type": STRING, "validator": ANY}),
@@ -84,10 +82,10 @@ ROWS = section(
     row("log.segment.delete.delay.ms", LONG, 60000, at_least(0), HIGH, CLUSTER_WIDE,
         "How long the file of a deleted segment stays on disk."),
     row("log.preallocate", BOOLEAN, False, ANY, MEDIUM, CLUSTER_WIDE,
-        "Reserves the whole file when a segment is created.", not_served=reasons.PREALLOCATION),
+        "Reserves the whole file when a segment is created."),
     row("log.message.format.version", STRING, "3.0-IV1", METADATA_VERSION, MEDIUM, READ_ONLY,
         "The record format on disk up to 3.x; from 3.0 on always the newest.",
-        only="3.3", not_served=reasons.OLD_FORMAT),
+        only="3.3"),
     row("log.message.timestamp.type", STRING, "CreateTime", one_of("CreateTime", "LogAppendTime"), MEDIUM,
         CLUSTER_WIDE,
         "Whether a record keeps the producer's time or gets the time of its append."),

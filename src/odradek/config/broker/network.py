@@ -1,15 +1,13 @@
 """Listeners, sockets and connections."""
 
-from odradek.config import reasons
-from odradek.config.definition import CLUSTER_WIDE, HIGH, LOW, MEDIUM, PER_BROKER, READ_ONLY, section
+from odradek.config.definition import CLUSTER_WIDE, HIGH, LOW, MEDIUM, PER_BROKER, READ_ONLY
 from odradek.config.definition import broker_row as row
 from odradek.config.shared import SHARED
 from odradek.config.types import INT, INT_MAX, LIST, LONG, STRING
 from odradek.config.validators import ANY, at_least, distinct, one_of
 
 # fmt: off
-ROWS = section(
-    reasons.NETWORK,
+ROWS = (
     row("listeners", LIST, ("PLAINTEXT://:9092",), distinct(empty=False), HIGH, PER_BROKER,
         "The addresses the node listens on, each written NAME://host:port; an empty host means every "
         "interface.", in_3_3={"type": STRING, "default": "PLAINTEXT://:9092", "validator": ANY}),
@@ -27,7 +25,7 @@ ROWS = section(
         "The security protocol between brokers, when no listener is named for it."),
     row("control.plane.listener.name", STRING, None, ANY, HIGH, READ_ONLY,
         "The listener on which a broker on ZooKeeper takes the controller's requests apart from all others.",
-        only="3.3", not_served=reasons.ZOOKEEPER),
+        only="3.3"),
     row("early.start.listeners", LIST, None, distinct(null=True), HIGH, READ_ONLY,
         "The listeners that open before the authorizer has loaded its rules.",
         in_3_3={"type": STRING, "validator": ANY}),
@@ -59,8 +57,8 @@ ROWS = section(
         "How long the close after a failed authentication is held back, to slow down guessing."),
     row("connections.max.reauth.ms", LONG, 0, ANY, MEDIUM, READ_ONLY,
         "How long an authentication holds before a SASL client has to repeat it; 0 means for ever."),
-    SHARED["socket.connection.setup.timeout.ms"].like(update_mode=READ_ONLY, not_served=reasons.NETWORK),
-    SHARED["socket.connection.setup.timeout.max.ms"].like(update_mode=READ_ONLY, not_served=reasons.NETWORK),
+    SHARED["socket.connection.setup.timeout.ms"].like(update_mode=READ_ONLY),
+    SHARED["socket.connection.setup.timeout.max.ms"].like(update_mode=READ_ONLY),
     row("max.incremental.fetch.session.cache.slots", INT, 1000, at_least(0), MEDIUM, READ_ONLY,
         "How many incremental fetch sessions the broker remembers."),
     row("fetch.max.bytes", INT, 57671680, at_least(1024), MEDIUM, READ_ONLY,

@@ -1,14 +1,12 @@
 """The KRaft quorum, the controller and the metadata log."""
 
-from odradek.config import reasons
-from odradek.config.definition import HIGH, LOW, MEDIUM, READ_ONLY, REQUIRED, section
+from odradek.config.definition import HIGH, LOW, MEDIUM, READ_ONLY, REQUIRED
 from odradek.config.definition import broker_row as row
 from odradek.config.types import BOOLEAN, INT, LIST, LONG, STRING
 from odradek.config.validators import ANY, BOOTSTRAP_SERVERS, QUORUM_VOTERS, at_least, distinct
 
 # fmt: off
-ROWS = section(
-    reasons.CONTROLLER,
+ROWS = (
     row("controller.quorum.voters", LIST, (), QUORUM_VOTERS, HIGH, READ_ONLY,
         "The fixed set of voters as id@host:port; leave it empty for a quorum whose voters may change."),
     row("controller.quorum.bootstrap.servers", LIST, (), BOOTSTRAP_SERVERS, HIGH, READ_ONLY,

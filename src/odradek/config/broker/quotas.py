@@ -1,15 +1,13 @@
 """The windows over which quotas are measured, and what the broker measures about itself."""
 
-from odradek.config import reasons
-from odradek.config.definition import CLUSTER_WIDE, LOW, READ_ONLY, section
+from odradek.config.definition import CLUSTER_WIDE, LOW, READ_ONLY
 from odradek.config.definition import broker_row as row
 from odradek.config.shared import SHARED
 from odradek.config.types import CLASS, INT
 from odradek.config.validators import ANY, at_least
 
 # fmt: off
-ROWS = section(
-    reasons.QUOTAS,
+ROWS = (
     row("quota.window.num", INT, 11, at_least(1), LOW, READ_ONLY,
         "How many samples a client quota is measured over."),
     row("quota.window.size.seconds", INT, 1, at_least(1), LOW, READ_ONLY,
@@ -27,13 +25,13 @@ ROWS = section(
     row("controller.quota.window.size.seconds", INT, 1, at_least(1), LOW, READ_ONLY,
         "The length of one sample of the quota for controller mutations."),
     row("client.quota.callback.class", CLASS, None, ANY, LOW, READ_ONLY,
-        "A plugin that decides which quota applies to a client.", not_served=reasons.PLUGIN),
+        "A plugin that decides which quota applies to a client."),
     SHARED["metric.reporters"].like(update_mode=CLUSTER_WIDE, in_3_3={"default": (), "validator": ANY}),
     SHARED["auto.include.jmx.reporter"].like(update_mode=READ_ONLY),
-    SHARED["metrics.num.samples"].like(update_mode=READ_ONLY, not_served=reasons.METRICS),
-    SHARED["metrics.sample.window.ms"].like(validator=at_least(1), update_mode=READ_ONLY, not_served=reasons.METRICS),
-    SHARED["metrics.recording.level"].like(validator=ANY, update_mode=READ_ONLY, not_served=reasons.METRICS),
+    SHARED["metrics.num.samples"].like(update_mode=READ_ONLY),
+    SHARED["metrics.sample.window.ms"].like(validator=at_least(1), update_mode=READ_ONLY),
+    SHARED["metrics.recording.level"].like(validator=ANY, update_mode=READ_ONLY),
     row("telemetry.max.bytes", INT, 1048576, at_least(1), LOW, READ_ONLY,
-        "The largest metrics push that is accepted from a client.", only="4.3", not_served=reasons.METRICS),
+        "The largest metrics push that is accepted from a client.", only="4.3"),
 )
 # fmt: on

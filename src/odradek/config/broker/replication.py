@@ -1,14 +1,12 @@
 """Replicas: how followers fetch, when they count as in sync, who may lead."""
 
-from odradek.config import reasons
-from odradek.config.definition import CLUSTER_WIDE, HIGH, MEDIUM, READ_ONLY, section
+from odradek.config.definition import CLUSTER_WIDE, HIGH, MEDIUM, READ_ONLY
 from odradek.config.definition import broker_row as row
 from odradek.config.types import BOOLEAN, INT, LONG, STRING
 from odradek.config.validators import ANY, at_least
 
 # fmt: off
-ROWS = section(
-    reasons.REPLICATION,
+ROWS = (
     row("min.insync.replicas", INT, 1, at_least(1), HIGH, CLUSTER_WIDE,
         "How many replicas must be in sync for a write with acks=all to be accepted."),
     row("unclean.leader.election.enable", BOOLEAN, False, ANY, HIGH, CLUSTER_WIDE,
@@ -38,6 +36,6 @@ ROWS = section(
     row("replica.selector.class", STRING, None, ANY, MEDIUM, READ_ONLY,
         "The plugin that picks which replica a consumer reads from; without it, the leader."),
     row("follower.fetch.last.tiered.offset.enable", BOOLEAN, False, ANY, MEDIUM, CLUSTER_WIDE,
-        "Starts a new follower at the last offset in tiered storage.", only="4.3", not_served=reasons.TIERED),
+        "Starts a new follower at the last offset in tiered storage.", only="4.3"),
 )
 # fmt: on

@@ -1,15 +1,13 @@
 """Authentication, TLS, authorization and delegation tokens of the broker."""
 
-from odradek.config import reasons
-from odradek.config.definition import LOW, MEDIUM, PER_BROKER, READ_ONLY, section
+from odradek.config.definition import LOW, MEDIUM, PER_BROKER, READ_ONLY
 from odradek.config.definition import broker_row as row
 from odradek.config.security import SECURITY
 from odradek.config.types import BOOLEAN, CLASS, INT, LIST, LONG, PASSWORD, STRING
 from odradek.config.validators import ANY, NON_NULL, at_least, distinct, one_of
 
 # fmt: off
-ROWS = section(
-    reasons.SECURITY,
+ROWS = (
     row("authorizer.class.name", STRING, "", NON_NULL, LOW, READ_ONLY,
         "The authorizer by its Java class name; the names of Kafka's own select ours."),
     row("principal.builder.class", CLASS,

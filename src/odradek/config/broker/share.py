@@ -1,18 +1,16 @@
 """Share groups and the share coordinator, which release 4.3 added."""
 
-from odradek.config import reasons
-from odradek.config.definition import CLUSTER_WIDE, HIGH, LOW, MEDIUM, READ_ONLY, section
+from odradek.config.definition import CLUSTER_WIDE, HIGH, LOW, MEDIUM, READ_ONLY
 from odradek.config.definition import broker_row as row
 from odradek.config.types import BOOLEAN, INT, LIST, SHORT, STRING
 from odradek.config.validators import ANY, at_least, between, distinct
 
 # fmt: off
-ROWS = section(
-    reasons.SHARE,
+ROWS = (
     row("group.share.enable", BOOLEAN, False, ANY, MEDIUM, READ_ONLY,
-        "Switched share groups on in 3.9.", only="3.9", internal=True, not_served=reasons.ONLY_3_9),
+        "Switched share groups on in 3.9.", only="3.9", internal=True),
     row("group.share.max.groups", SHORT, 10, between(1, 100), MEDIUM, READ_ONLY,
-        "The most share groups of a broker in 3.9.", only="3.9", not_served=reasons.ONLY_3_9),
+        "The most share groups of a broker in 3.9.", only="3.9"),
     row("group.share.session.timeout.ms", INT, 45000, at_least(1), MEDIUM, READ_ONLY,
         "How long a member of a share group may be silent before it is removed.", only="4.3"),
     row("group.share.min.session.timeout.ms", INT, 45000, at_least(1), MEDIUM, READ_ONLY,
@@ -34,7 +32,7 @@ ROWS = section(
     row("group.share.max.size", INT, 200, between(1, 1000), MEDIUM, READ_ONLY,
         "The most members that a share group takes.", only="4.3"),
     row("group.share.assignors", LIST, ("simple",), distinct(empty=False), MEDIUM, READ_ONLY,
-        "The assignors on offer for share groups, by name.", only="4.3", not_served=reasons.PLUGIN),
+        "The assignors on offer for share groups, by name.", only="4.3"),
     row("group.share.delivery.count.limit", INT, 5, between(2, 10), MEDIUM, READ_ONLY,
         "How often a record is delivered before it is given up.", only="4.3"),
     row("group.share.min.delivery.count.limit", INT, 2, between(2, 5), MEDIUM, READ_ONLY,
@@ -58,7 +56,7 @@ ROWS = section(
     row("group.share.persister.class.name", STRING,
         "org.apache.kafka.server.share.persister.DefaultStatePersister", ANY, MEDIUM, READ_ONLY,
         "The Java class that stores the state of share groups.",
-        only="4.3", internal=True, not_served=reasons.PLUGIN),
+        only="4.3", internal=True),
     row("group.share.initialize.retry.interval.ms", INT, 30000, at_least(1), LOW, READ_ONLY,
         "How long the coordinator waits before it initializes a share partition once more.",
         only="4.3", internal=True),
@@ -83,7 +81,7 @@ ROWS = section(
         "How often idle share partitions get a fresh snapshot, so that old records can be pruned.",
         only="4.3", internal=True),
     row("share.coordinator.threads", INT, 1, at_least(1), MEDIUM, READ_ONLY,
-        "The number of threads that run the share coordinator in Java.", only="4.3", not_served=reasons.JVM),
+        "The number of threads that run the share coordinator in Java.", only="4.3"),
     row("share.coordinator.append.linger.ms", INT, -1, at_least(-1), MEDIUM, READ_ONLY,
         "How long the share coordinator gathers records before it writes them; -1 adapts to the load.",
         only="4.3"),
@@ -91,7 +89,7 @@ ROWS = section(
         "The largest write buffer that the share coordinator keeps for reuse.", only="4.3"),
     row("share.coordinator.write.timeout.ms", INT, 5000, at_least(1), HIGH, READ_ONLY,
         "How long the share coordinator waits until the replicas have its write.",
-        only="4.3", not_served=reasons.REPLICATION),
+        only="4.3"),
     row("share.fetch.purgatory.purge.interval.requests", INT, 1000, ANY, MEDIUM, READ_ONLY,
         "After how many finished waits the list of waiting share fetches is swept.", only="4.3"),
 )

@@ -1,14 +1,12 @@
 """Tiered storage."""
 
-from odradek.config import reasons
-from odradek.config.definition import CLUSTER_WIDE, LOW, MEDIUM, READ_ONLY, section
+from odradek.config.definition import CLUSTER_WIDE, LOW, MEDIUM, READ_ONLY
 from odradek.config.definition import broker_row as row
 from odradek.config.types import BOOLEAN, DOUBLE, INT, LONG, LONG_MAX, STRING
 from odradek.config.validators import ANY, NON_EMPTY, at_least, between
 
 # fmt: off
-ROWS = section(
-    reasons.TIERED,
+ROWS = (
     row("remote.log.storage.system.enable", BOOLEAN, False, ANY, MEDIUM, READ_ONLY,
         "Switches tiered storage on.", in_3_3={"internal": True}),
     row("remote.log.storage.manager.class.name", STRING, None, NON_EMPTY, MEDIUM, READ_ONLY,

@@ -1,14 +1,12 @@
 """Transactions and the transaction coordinator."""
 
-from odradek.config import reasons
-from odradek.config.definition import CLUSTER_WIDE, HIGH, LOW, READ_ONLY, section
+from odradek.config.definition import CLUSTER_WIDE, HIGH, LOW, READ_ONLY
 from odradek.config.definition import broker_row as row
 from odradek.config.types import BOOLEAN, INT, SHORT
 from odradek.config.validators import ANY, at_least
 
 # fmt: off
-ROWS = section(
-    reasons.TRANSACTIONS,
+ROWS = (
     row("transaction.max.timeout.ms", INT, 900000, at_least(1), HIGH, READ_ONLY,
         "The longest transaction timeout that a producer may ask for."),
     row("transactional.id.expiration.ms", INT, 604800000, at_least(1), HIGH, READ_ONLY,

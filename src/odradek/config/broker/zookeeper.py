@@ -1,14 +1,12 @@
 """Brokers on a ZooKeeper ensemble, release 3.3 only."""
 
-from odradek.config import reasons
-from odradek.config.definition import HIGH, LOW, MEDIUM, READ_ONLY, section
+from odradek.config.definition import HIGH, LOW, MEDIUM, READ_ONLY
 from odradek.config.definition import broker_row as row
 from odradek.config.types import BOOLEAN, INT, LIST, PASSWORD, STRING
 from odradek.config.validators import ANY, at_least
 
 # fmt: off
-ROWS = section(
-    reasons.ZOOKEEPER,
+ROWS = (
     row("zookeeper.connect", STRING, None, ANY, HIGH, READ_ONLY,
         "The ensemble as comma-separated host:port, with an optional path after the last one.", only="3.3"),
     row("zookeeper.session.timeout.ms", INT, 18000, ANY, HIGH, READ_ONLY,
@@ -51,10 +49,10 @@ ROWS = section(
         "Checks the ensemble's certificates with an online responder.", only="3.3"),
     row("zookeeper.metadata.migration.enable", BOOLEAN, False, ANY, HIGH, READ_ONLY,
         "Took part in the move from ZooKeeper to KRaft, in 3.4 to 3.9.",
-        only="3.9", not_served=reasons.ONLY_3_9),
+        only="3.9"),
     row("zookeeper.metadata.migration.min.batch.size", INT, 200, at_least(1), MEDIUM, READ_ONLY,
         "The least number of records per batch while metadata was moved off ZooKeeper.",
-        only="3.9", internal=True, not_served=reasons.ONLY_3_9),
+        only="3.9", internal=True),
     row("password.encoder.secret", PASSWORD, None, ANY, MEDIUM, READ_ONLY,
         "The secret with which dynamically set passwords are encrypted in ZooKeeper.", only="3.3"),
     row("password.encoder.old.secret", PASSWORD, None, ANY, MEDIUM, READ_ONLY,

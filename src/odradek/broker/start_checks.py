@@ -1,0 +1,41 @@
+"""What is said of a node's configs before it starts: why it must not, or what of them has no effect."""
+
+from odradek.broker.start_refused import BadConfig
+from odradek.config import ignored
+from odradek.config.listeners import has_role
+from odradek.config.parsed import Config
+from odradek.metadata.quorum_config import quorum_of
+from odradek.security import protections
+
+
+def check(config: Config) -> None:
+    """BadConfig or ConfigError where the node could not serve, or would serve those who are to be kept out."""
+    if not has_role(config, "controller") or not has_role(config, "broker"):
+        raise BadConfig(
+            "process.roles must be broker,controller: nodes with one of the two come with the cluster, "
+            "which is not built yet"
+        )
+    _check_voters(config)
+    protections.check(config)
+
+
+def _check_voters(config: Config) -> None:
+    """The others would never answer: nothing is sent to another node yet."""
+    voters = quorum_of(config).voters
+    if len(voters) < 2:
+        return
+    own = next(voter for voter in voters if voter.id == config["node.id"])
+    raise BadConfig(
+        f"controller.quorum.voters names {len(voters)} voters: a quorum of several comes with the cluster, which is "
+        f"not built yet; set controller.quorum.voters={own.id}@{own.host}:{own.port}"
+    )
+
+
+def warnings(config: Config) -> tuple[str, ...]:
+    """Names that nobody knows, configs that have no effect, protection that is not as it looks."""
+    return (*config.warnings, *protections.warnings(config), *ignored.lines(_without_effect(config)))
+
+
+def _without_effect(config: Config) -> list[ignored.Unserved]:
+    excused = "authorizer.class.name"  # it would have been refused, or `protections` has words for it
+    return [found for found in ignored.in_file(config) if found[0] != excused]
