@@ -135,6 +135,19 @@ def test_three_voters_are_refused_with_what_to_set(tmp_path):
     assert line.rstrip().endswith("set controller.quorum.voters=1@localhost:9093")
 
 
+def test_groups_that_will_wait_are_told_of_where_the_ready_line_is(tmp_path):
+    log = tmp_path / "server.log"
+    told = complaints(
+        "--data", str(tmp_path / "data"), "--log", str(log), *overridden(offsets_topic_replication_factor="3")
+    )
+    line = (
+        "groups will wait: offsets.topic.replication.factor=3 needs as many brokers to create __consumer_offsets, "
+        "and there is 1; set offsets.topic.replication.factor=1"
+    )
+    assert told == [f"odradek: warning: {line}"]
+    assert f"WARN {line}" in log.read_text()
+
+
 def test_a_start_that_waits_says_for_what_and_goes_on(tmp_path):
     """A pipe in the place of a file that is read at the start: it has no end until somebody writes it."""
     data = tmp_path / "data"

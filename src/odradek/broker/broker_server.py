@@ -20,6 +20,7 @@ from odradek.broker.start_refused import StartRefused
 from odradek.broker.unenforced import Unenforced
 from odradek.config.listeners import Endpoint, controller_names, endpoints, inter_broker_listener
 from odradek.handlers.dispatch import Dispatcher
+from odradek.handlers.internal_topics import INTERNAL, reason_not_to_be
 from odradek.log.checkpoint import TopicPartition
 from odradek.log.log import Log
 from odradek.log.log_dir import LogDirRefused
@@ -145,6 +146,13 @@ class BrokerServer:
         reason = self._shared.configs.missing_protection
         if reason is not None:
             raise StartRefused(f"The metadata log sets a config of this broker that cannot be honoured: {reason}")
+
+    def doubts(self) -> list[str]:
+        """What will keep clients waiting although the broker serves: internal topics that cannot be made."""
+        image, config = self._shared.cache.image, self._shared.config
+        missing = [topic for name, topic in INTERNAL.items() if self._shared.cache.topic(name) is None]
+        reasons = (reason_not_to_be(topic, config, len(image.cluster.brokers)) for topic in missing)
+        return [reason for reason in reasons if reason is not None]
 
     async def _load_logs(self) -> None:
         shared = self._shared

@@ -136,6 +136,7 @@ class KafkaRaftServer:
         self._monitor(shared)
         await self.controller.start()
         await self.broker.start()
+        self._warn(self.broker.doubts())
         app = self.log.logger("org.apache.kafka.common.utils.AppInfoParser")
         app.info(f"Kafka version: {shared.release.name} (odradek {__version__})")
         self._log.info("Kafka Server started")
@@ -163,6 +164,7 @@ class KafkaRaftServer:
     def _shared_of(self, configs: DynamicBrokerConfig, dirs: NodeDirs, release: Any) -> Shared:
         shared = Shared(self.loop, self.log, configs, release, dirs, self._waits, self._tls, self._poisons)
         shared.services.on_error = self._request_failed
+        shared.services.warn = self.log.logger("kafka.server.KafkaApis").warn
         shared.services.faults = self._faults
         return shared
 

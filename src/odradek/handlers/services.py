@@ -25,6 +25,10 @@ def _ignored(call: Any, error: BaseException) -> None:
     """Without a server log there is nobody to tell: the peer gets UNKNOWN_SERVER_ERROR all the same."""
 
 
+def _unheard(line: str) -> None:
+    """The same."""
+
+
 class Services:
     __slots__ = (
         "authorizer",
@@ -59,6 +63,7 @@ class Services:
         "told_versions",
         "topic_creation",
         "transactions",
+        "warn",
     )
 
     def __init__(self, loop: "Loop", *, node_id: int, cluster_id: str, **parts: Any) -> None:
@@ -94,6 +99,7 @@ class Services:
         self.told_versions: dict[tuple[str, int], Any] = {}  # what ApiVersions tells: from which state, and that
         self.has_telemetry = False  # whether somebody receives what clients push
         self.on_error: OnError = _ignored
+        self.warn: Callable[[str], None] = _unheard  # a line of the server log
         for name, part in parts.items():
             setattr(self, name, part)
 

@@ -8,12 +8,22 @@ from typing import Any
 
 from odradek.handlers.call import Call
 from odradek.handlers.forward import CONTROLLER
+from odradek.handlers.internal_topics import INTERNAL, InternalTopic, reason_not_to_be
 from odradek.handlers.topic_names import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol import errors
-from odradek.protocol.messages.k19_create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from odradek.protocol.messages.k19_create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
 
 NAMES_PER_REQUEST = 100
+TOLD_AGAIN_MS = 30_000
 IN_FLIGHT_MAX = 100_000  # names under way; a name beyond it is told unknown and comes again
+
+_THERE = (errors.NONE, errors.TopicAlreadyExists.code)
 
 # What the coordinators want of the topics that they keep their state in.
 _OFFSETS_CONFIGS = {"cleanup.policy": "compact", "compression.type": "producer"}
@@ -32,10 +42,11 @@ _SHARE_CONFIGS = {
 class TopicCreation:
     """The creations of one broker that are under way."""
 
-    __slots__ = ("_in_flight",)
+    __slots__ = ("_in_flight", "_silent_until_ms")
 
     def __init__(self) -> None:
         self._in_flight: set[str] = set()
+        self._silent_until_ms: dict[str, int] = {}  # by internal topic
 
     def create(self, call: Call, names: list[str]) -> None:
         """Starts the creation of those that are not under way yet; whoever asked need not wait for it."""
@@ -66,7 +77,24 @@ class TopicCreation:
         request = CreateTopicsRequest(
             topics=[creatable(name, config) for name in names], timeout_ms=config["request.timeout.ms"]
         )
-        await call.services.inter_broker.send(CONTROLLER, request, principal=principal, client_id=call.client_id)
+        response: CreateTopicsResponse = await call.services.inter_broker.send(
+            CONTROLLER, request, principal=principal, client_id=call.client_id
+        )
+        for result in response.topics:
+            if result.error_code not in _THERE and result.name in INTERNAL:
+                self._tell_of(call, INTERNAL[result.name], result)
+
+    def _tell_of(self, call: Call, topic: InternalTopic, result: CreatableTopicResult) -> None:
+        """A client that is told COORDINATOR_NOT_AVAILABLE comes again for ever, and nobody knows why."""
+        now_ms = call.mono_ms()
+        if now_ms < self._silent_until_ms.get(topic.name, now_ms):
+            return
+        self._silent_until_ms[topic.name] = now_ms + TOLD_AGAIN_MS
+        services = call.services
+        brokers = len(services.metadata.image.cluster.brokers)
+        known = reason_not_to_be(topic, services.layers.current.config, brokers)
+        answer = f"{errors.by_code(result.error_code).name}: {result.error_message}"
+        services.warn(known or f"{topic.whose} wait for {topic.name}, which cannot be created: {answer}")
 
 
 def creatable(name: str, config: Any) -> CreatableTopic:
