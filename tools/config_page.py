@@ -44,9 +44,10 @@ A file is read in Java's `.properties` syntax and checked against the table of i
 ```python
 from odradek.config import broker, properties
 
-with open("server.properties", "rb") as file:
-    config = broker.TABLE.parse(properties.load(file.read(), "server.properties"), release="4.3")
-config["log.retention.hours"]  # 168: typed, with the default of the release
+text = b"process.roles=broker,controller\\nnode.id=1\\nlog.retention.hours=24\\n"  # what a server.properties holds
+config = broker.TABLE.parse(properties.load(text, "server.properties"), release="4.3")
+config["log.retention.hours"]  # 24: typed
+config["num.partitions"]  # 1: the default of the release
 config.warnings  # names that no config has; a bad value is a ConfigError that names key, value and what is allowed
 ```
 """
