@@ -42,12 +42,12 @@ Secrets (PASSWORD) are never shown in a log or an answer.
 A file is read in Java's `.properties` syntax and checked against the table of its kind:
 
 ```python
-from odradek.config import broker, properties
+from odradek.config import properties, topic
 
-text = b"process.roles=broker,controller\\nnode.id=1\\nlog.retention.hours=24\\n"  # what a server.properties holds
-config = broker.TABLE.parse(properties.load(text, "server.properties"), release="4.3")
-config["log.retention.hours"]  # 24: typed
-config["num.partitions"]  # 1: the default of the release
+text = b"retention.ms=86400000\\ncleanup.policy=compact\\n"  # of a file
+config = topic.TABLE.parse(properties.load(text, "topic.properties"), release="4.3")
+config["retention.ms"]  # 86400000: typed
+config["segment.bytes"]  # 1073741824: the default of the release
 config.warnings  # names that no config has; a bad value is a ConfigError that names key, value and what is allowed
 ```
 """
