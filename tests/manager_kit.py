@@ -38,6 +38,7 @@ class SimBroker:
         self.layers = layers(release, **configs)
         self.topic_overrides = topic_overrides or {}
         self.failed = []  # (path, is_last) of the dirs that have failed
+        self.set_aside = []  # the partitions that are damaged
         self.loop = None
         self.boots = 0
 
@@ -54,6 +55,7 @@ class SimBroker:
             self.loop, self.layers, log_dirs=dirs or self.dirs, topic_overrides=self.topic_overrides, **options
         )
         self.manager.dirs.listen(lambda log_dir, is_last: self.failed.append((log_dir.path, is_last)))
+        self.manager.dirs.listen_to_damage(lambda log_dir, found: self.set_aside.append(found.topic_partition))
         return self.manager
 
     def start(self, **options):

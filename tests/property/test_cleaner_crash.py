@@ -88,15 +88,15 @@ class Machine:
             self.disk.fsync_dir(path)
         self.loop = Loop(self.ports)
         jobs = JobQueue(self.loop)
-        self.cleaner = Cleaner(self.loop, jobs, CLEANER_CONFIG, on_dir_failure=self._failed)
+        self.cleaner = Cleaner(self.loop, jobs, CLEANER_CONFIG, on_failure=self._failed)
         self.cleaner.checkpoints.add_dir(LOG_DIR, {})
         loaded = finished(loading(self.disk, 0))
         self.log = Log(Storage(self.disk, self.ports.rng), loaded, CONFIG, 0)
         self.cleaner.add(self.log)
         self._fill()
 
-    def _failed(self, log_dir, reason):
-        raise reason
+    def _failed(self, failure):
+        raise failure
 
     def _fill(self):
         for number in range(9):

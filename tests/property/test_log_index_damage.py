@@ -12,7 +12,7 @@ import pytest
 from log_kit import NOW, Partition, config, marker, read_warm, run
 from odradek.log import names
 from odradek.log.append import COORDINATOR
-from odradek.log.failure import LogDirFailure
+from odradek.log.failure import LogDamaged
 from odradek.log.lookup import MAX_TIMESTAMP
 from odradek.log.read import HIGH_WATERMARK, LOG_END, TXN_COMMITTED
 from odradek.records.batch import batches
@@ -180,7 +180,7 @@ def answers(log):
 def answer(ask):
     try:
         return ask()
-    except LogDirFailure as failure:
+    except LogDamaged as failure:
         return failure
 
 
@@ -190,11 +190,11 @@ STOPPED = Stopped()
 def failures_after(damage):
     """What is answered is right; the failures, where there is no answer."""
     found = answer(partial(STOPPED.found_by, damage))
-    if isinstance(found, LogDirFailure):
+    if isinstance(found, LogDamaged):
         return [found]
     failures = []
     for ours, theirs in zip(answers(found.log), STOPPED.expected, strict=True):
-        if isinstance(ours, LogDirFailure):
+        if isinstance(ours, LogDamaged):
             failures.append(ours)
         else:
             assert ours == theirs
@@ -224,7 +224,7 @@ def test_the_story_has_what_it_takes():
     assert all(len(STOPPED.files[STOPPED.sealed(kind)]) >= size for kind, size in [(OFFSETS, 32), (TIMES, 36)])
     assert len(STOPPED.files[STOPPED.sealed(TRANSACTIONS)]) >= 2 * 34
     assert STOPPED.expected == STOPPED.before, "a restart changes no answer"
-    assert not any(isinstance(each, LogDirFailure) for each in STOPPED.expected)
+    assert not any(isinstance(each, LogDamaged) for each in STOPPED.expected)
     [committed, _, everything] = [each for each in STOPPED.expected if isinstance(each, list) and len(each) > 20][:3]
     assert len(committed) < len(everything)
 

@@ -174,6 +174,7 @@ class BrokerServer:
         )
         self.logs.dirs.listen(failures.failed)
         self.logs.dirs.listen_when_full(failures.full)
+        self.logs.dirs.listen_to_damage(failures.damaged)
         try:
             report = LoadReport(self._logger("kafka.log.LogManager"))
             with shared.waits.on(lambda: f"the logs to be loaded: {report.state}"):

@@ -1,10 +1,14 @@
-"""What a node does when a disk fails: the dir with the metadata log ends it, so does the last dir, another does not."""
+"""What a node does when a disk fails: the dir with the metadata log ends it, so does the last dir, another does not.
+
+A log that is damaged ends nothing but its own service.
+"""
 
 from collections.abc import Callable
 from typing import Any
 
 from odradek.broker.server_log import Logger
-from odradek.log.log_dir import LogDir
+from odradek.log import names
+from odradek.log.log_dir import LogDir, SetAside
 
 OnFatal = Callable[[str], None]
 FULL_TOLD_EVERY_MS = 60_000  # clients try again many times a second
@@ -40,6 +44,14 @@ class DirFailures:
             self._on_fatal(f"Shutdown broker because all log dirs have failed, {log_dir.path} last: {log_dir.failure}")
         elif log_dir.path in self._directory_ids:
             self._lifecycle.dir_failed(self._directory_ids[log_dir.path])
+
+    def damaged(self, log_dir: LogDir, found: SetAside) -> None:
+        name = names.dir_name(*found.topic_partition)
+        self._log.error(
+            f"partition {name} is set aside: {found.damage}; its clients get KAFKA_STORAGE_ERROR, all others are "
+            f"served; with this broker stopped, 'odradek log repair {log_dir.path} --partition {name} --dry-run' says "
+            "what can be saved"
+        )
 
     def full(self, log_dir: LogDir) -> None:
         now_ms, told_ms = self._mono_ms(), self._full_told_ms.get(log_dir.path)

@@ -16,6 +16,7 @@ def register(registry: Registry, services: Services) -> None:
     _register_metadata(registry, services)
     _register_fetchers(registry)
     registry.collect(lambda: _of_logs(services.logs))
+    registry.collect(lambda: _of_damage(services.logs))
 
 
 def _register_broker(registry: Registry, services: Services) -> None:
@@ -32,6 +33,7 @@ def _register_broker(registry: Registry, services: Services) -> None:
         lambda: services.metadata.image.append_ms,
     )
     registry.gauge("kafka.log", "LogManager", "OfflineLogDirectoryCount", lambda: len(services.logs.dirs.offline))
+    registry.gauge("kafka.log", "LogManager", "DamagedPartitionCount", lambda: len(list(_of_damage(services.logs))))
     registry.gauge("kafka.log", "LogManager", "CordonedLogDirectoryCount", lambda: len(services.logs.dirs.cordoned))
     for path in services.logs.dirs.by_path:
         _register_dir(registry, services, path)
@@ -116,6 +118,14 @@ def _of_logs(logs: Any) -> Iterator[Collected]:
         yield "kafka.log", "Log", "LogStartOffset", tags, log.log_start_offset
         yield "kafka.log", "Log", "LogEndOffset", tags, log.log_end_offset
         yield "kafka.log", "Log", "Size", tags, log.size
+
+
+def _of_damage(logs: Any) -> Iterator[Collected]:
+    """Our own: Kafka takes the whole dir offline, and has nothing to count."""
+    for log_dir in logs.dirs.online:
+        for (topic, partition), found in sorted(log_dir.set_aside.items()):
+            tags = {"topic": topic, "partition": str(partition), "file": found.damage.path}
+            yield "kafka.log", "Log", "DamagedAtByte", tags, found.damage.position or 0
 
 
 class IdleShare:

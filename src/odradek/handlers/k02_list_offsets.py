@@ -21,7 +21,7 @@ from collections import Counter
 from odradek.handlers.authorization import DESCRIBE, TOPIC
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
-from odradek.log.failure import LogDirFailure
+from odradek.log.failure import LogFailure
 from odradek.protocol import errors
 from odradek.protocol.messages.k02_list_offsets import (
     ListOffsetsPartition,
@@ -83,8 +83,8 @@ async def _answer(
         if call.version == 0:
             return _legacy(call, request, topic, asked)
         return await _found(call, request, topic, asked)
-    except LogDirFailure as failure:
-        call.services.logs.handle_dir_failure(failure.path, failure)
+    except LogFailure as failure:
+        call.services.logs.handle_failure(failure)
         return _failed(asked, failure)
     except errors.OffsetNotAvailable as error:
         is_known = call.version >= NOT_AVAILABLE_VERSION_MIN

@@ -8,6 +8,8 @@
 
 Who may: DESCRIBE on the cluster. Errors: CLUSTER_AUTHORIZATION_FAILED; a dir that is offline is told with
 KAFKA_STORAGE_ERROR and no topics; a topic that is not there is left out.
+A partition that is set aside because its log is damaged stands in its dir, which is well, with its size and the lag -1:
+the answer has no place for more. Which file and which byte is told by the server log and by the metrics.
 A 3.3 lists every topic of a dir, with no partitions where none was asked for; a 4.3 lists what was asked for.
 """
 
@@ -71,7 +73,7 @@ async def _describe(call: Call, log_dir: LogDir, wanted: Wanted | None) -> Descr
 def _topics(call: Call, log_dir: LogDir, wanted: Wanted | None) -> list[DescribeLogDirsTopic]:
     topics: dict[str, list[DescribeLogDirsPartition]] = {}
     if not call.services.release.behaviour.omits_topics_without_answer:
-        topics = {topic: [] for topic, _ in sorted(log_dir.logs)}
+        topics = {topic: [] for topic, _ in sorted({*log_dir.logs, *log_dir.set_aside})}
     for found in replicas_in(call.services.replicas, log_dir, wanted):
         partition = DescribeLogDirsPartition(
             partition_index=found.partition,

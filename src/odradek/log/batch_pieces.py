@@ -4,7 +4,7 @@ The reader is told after each piece how much of it was whole batches, and goes o
 than a piece gets a piece of its own size. So a scan of a gigabyte costs a megabyte, and never copies a batch.
 """
 
-from odradek.log.failure import LogDirFailure
+from odradek.log.failure import LogDamaged, LogDirFailure
 from odradek.reactor.ports import DiskFile
 from odradek.records import layout
 
@@ -33,7 +33,7 @@ class BatchPieces:
         except OSError as error:
             raise LogDirFailure(f"reading failed: {error}", self._file.path, self.position) from error
         if len(data) < size:
-            raise LogDirFailure("the file is shorter than it was", self._file.path, self.position + len(data))
+            raise LogDamaged("the file is shorter than it was", self._file.path, self.position + len(data))
         return memoryview(data)
 
     def advance(self, piece: memoryview, used: int) -> bool:

@@ -10,7 +10,8 @@ does the rest (L8). The jobs write nothing but `.cleaned` files, and yield after
         replacement = yield from clean_group(disk, round, group)     # None: nothing to change there
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from typing import TypeVar
 
 from odradek.log import names, transaction_index
 from odradek.log.clean_batches import BatchCleaner, CleanStats, KeyIndexer, LastRecord
@@ -19,7 +20,7 @@ from odradek.log.cleaned_transactions import CleanedTransactions
 from odradek.log.cleaner_kernel import KeyMap
 from odradek.log.config import LogConfig
 from odradek.log.deletion import unlink_if_there
-from odradek.log.failure import storage_error
+from odradek.log.failure import LogDamaged, storage_error
 from odradek.log.key_map import slots_for
 from odradek.log.loaded import SegmentFacts
 from odradek.log.pure_cleaner import Retention
@@ -28,7 +29,11 @@ from odradek.log.sparse_index import CorruptIndex
 from odradek.log.transaction_index import AbortedTransaction
 from odradek.protocol import errors
 from odradek.reactor.ports import Disk, DiskFile
-from odradek.records.batch import batch_size
+from odradek.records import layout
+from odradek.records.batch import RecordBatch, batch_size
+from odradek.records.legacy import LegacyBatch
+
+T = TypeVar("T")
 
 CHUNK_BYTES = 1 << 20
 
@@ -249,15 +254,46 @@ class _Chunks:
     def is_at_end(self) -> bool:
         return self.position >= self._size_bytes
 
-    def read(self) -> bytes:
+    def use(self, work: Callable[[bytes], T]) -> T:
+        """Hands over what comes next. LogDamaged if it is not what was written."""
+        chunk = self._read()
+        try:
+            return work(chunk)
+        except errors.CorruptMessage as error:
+            at = _first_damaged(chunk)
+            if at is None:
+                raise  # sound as it was written: then it cannot be cleaned, and can be read
+            raise LogDamaged(error.message, self._file.path, self.position + at) from error
+
+    def _read(self) -> bytes:
         remaining = self._size_bytes - self.position
         chunk = self._file.pread(min(self._chunk_bytes, remaining), self.position)
-        needed = batch_size(memoryview(chunk), 0)
+        needed = self._size_of_first(chunk)
         if needed is not None and len(chunk) < needed <= remaining:
             chunk = self._file.pread(needed, self.position)
         if needed is None or len(chunk) < needed:
-            raise errors.CorruptMessage(f"A batch is cut off at the end of {self._file.path}, byte {self.position}.")
+            raise LogDamaged("a batch is cut off", self._file.path, self.position)
         return chunk
+
+    def _size_of_first(self, chunk: bytes) -> int | None:
+        try:
+            return batch_size(memoryview(chunk), 0)
+        except errors.CorruptMessage as error:
+            raise LogDamaged(error.message, self._file.path, self.position) from error
+
+
+def _first_damaged(chunk: bytes) -> int | None:
+    """Where the first batch begins that is not what was written."""
+    view, at = memoryview(chunk), 0
+    try:
+        while (size := batch_size(view, at)) is not None and at + size <= len(view):
+            batch = view[at : at + size]
+            is_legacy = batch[layout.MAGIC_OFFSET] < layout.MAGIC_MAX
+            (LegacyBatch(batch) if is_legacy else RecordBatch(batch)).ensure_valid()
+            at += size
+    except errors.CorruptMessage:
+        return at
+    return None
 
 
 def _index_segment(
@@ -267,7 +303,7 @@ def _index_segment(
     try:
         chunks = _Chunks(file, size_bytes, task.limits.chunk_bytes)
         while not chunks.is_at_end and not indexer.is_full:
-            consumed = indexer.add(chunks.read())
+            consumed = chunks.use(indexer.add)
             chunks.position += consumed
             yield consumed
     finally:
@@ -281,7 +317,7 @@ def _clean_segment(
     try:
         chunks = _Chunks(file, segment.size_bytes, task.limits.chunk_bytes)
         while not chunks.is_at_end:
-            consumed, left = cleaner.clean(chunks.read())
+            consumed, left = chunks.use(cleaner.clean)
             chunks.position += consumed
             yield consumed + writer.append(left)
     finally:
@@ -304,7 +340,7 @@ def _aborted(disk: Disk, task: CleanTask) -> list[AbortedTransaction]:
         try:
             aborted += transaction_index.decode(disk.read(path), base_offset)
         except CorruptIndex as error:
-            raise errors.CorruptMessage(f"{path}: {error}") from error
+            raise LogDamaged(str(error), path) from error
     return aborted
 
 

@@ -7,8 +7,8 @@
 Workers are coroutines on the reactor, `log.cleaner.threads` of them; what they wait for are jobs. A log is cleaned by
 one of them at a time. A round is given up when its log changes under it: `pause` (before a truncation, a deletion or a
 move) ends the running job at its next yield, and whatever else bumps the generation is noticed before anything is
-swapped in. A log that cannot be read is set aside as uncleanable, and the others go on; it stays so until a restart. A
-disk that fails is reported to who owns the dir.
+swapped in. A log that cannot be cleaned is left out, and the others go on; it stays so until a restart. Damage, and a
+disk that fails, are reported to who owns the dir.
 
 With `cleanup.policy=compact,delete` the same log is also subject to retention, which is not the cleaner's business:
 segments that went meanwhile change the generation.
@@ -26,7 +26,7 @@ from odradek.log.clean_job import CleanerLimits, CleanRound, CleanTask, Replacem
 from odradek.log.cleanable import LAG_UNLIMITED_MS, LogToClean, dirty_segments, filthiest, log_to_clean
 from odradek.log.cleaner_checkpoint import CleanerCheckpoints
 from odradek.log.committed import all_aborted
-from odradek.log.failure import DiskFull, LogDirFailure, NotInCache
+from odradek.log.failure import DiskFull, LogDirFailure, LogFailure, NotInCache
 from odradek.log.log import Log
 from odradek.log.read import read_ahead
 from odradek.log.replace import swap_job, sync_dir_job
@@ -98,7 +98,7 @@ class _Cleaning:
 
 
 class Cleaner:
-    """`on_dir_failure` is told the log dir and the reason. Jobs of a log have its directory as their key."""
+    """`on_failure` is told what is damaged or has failed. Jobs of a log have its directory as their key."""
 
     __slots__ = (
         "_config",
@@ -108,7 +108,7 @@ class Cleaner:
         "_logs",
         "_loop",
         "_naps",
-        "_on_dir_failure",
+        "_on_failure",
         "_paused",
         "_secrets",
         "_throttle",
@@ -125,12 +125,12 @@ class Cleaner:
         jobs: JobQueue,
         config: CleanerConfig,
         *,
-        on_dir_failure: Callable[[str, LogDirFailure], None],
+        on_failure: Callable[[LogFailure], None],
     ) -> None:
         self._loop = loop
         self._jobs = jobs
         self._secrets: Stream = loop.ports.rng.stream("log.cleaner")
-        self._on_dir_failure = on_dir_failure
+        self._on_failure = on_failure
         self._logs: dict[str, Log] = {}  # by directory, as are the next three
         self._in_progress: dict[str, _Cleaning] = {}
         self._paused: dict[str, int] = {}
@@ -222,8 +222,8 @@ class Cleaner:
         try:
             await self._learn_first_timestamps()
             chosen = filthiest(self.assess(self._loop.ports.clock.wall_ms()))
-        except LogDirFailure as failure:
-            self._on_dir_failure(failure.path, failure)
+        except LogFailure as failure:
+            self._on_failure(failure)
             return False
         cleaned = chosen is not None and await self._clean(chosen)
         await self._save_checkpoints()
@@ -272,9 +272,10 @@ class Cleaner:
             round_ = await self._round(cleaning, self._task(chosen, aborted))
         except (Cancelled, DiskFull):
             return False  # a full disk is tried again after the backoff
-        except LogDirFailure as failure:
+        except LogFailure as failure:
             if not cleaning.is_stale:  # else the files went because the log did
-                self._on_dir_failure(_place(log)[0], failure)
+                self.uncleanable[log.directory] = str(failure)
+                self._on_failure(failure)
             return False
         except errors.KafkaError as error:
             self.uncleanable[log.directory] = str(error)
@@ -353,7 +354,7 @@ class Cleaner:
             try:
                 await self._jobs.submit(log_dir, self.checkpoints.save_job(self._loop.ports.disk, log_dir))
             except OSError as error:
-                self._on_dir_failure(log_dir, LogDirFailure(f"writing a checkpoint failed: {error}", log_dir))
+                self._on_failure(LogDirFailure(f"writing a checkpoint failed: {error}", log_dir))
 
 
 def _place(log: Log) -> tuple[str, TopicPartition]:

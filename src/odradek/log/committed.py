@@ -24,7 +24,7 @@ def facts_at(
 ) -> TransactionFacts:
     """Of a range with the batch at `position`, which ends at `needed_end`; up to `end` if that has to be walked.
 
-    NotInCache if the walk has to be made elsewhere, LogDirFailure if it meets damage.
+    NotInCache if the walk has to be made elsewhere, LogDamaged if it meets damage.
     """
     while (known := doubted.at(position)) is None:
         _walk(log, segment, doubted, position, needed_end, min(end, doubted.end))

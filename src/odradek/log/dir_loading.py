@@ -4,7 +4,7 @@ Each dir has `num.recovery.threads.per.data.dir` workers. A worker hands a handf
 logs from what comes back, at most `SLICE_MS` at a time, so that the reactor goes on serving. After a clean stop a log
 costs a fraction of a millisecond, so a job takes many; a log that has to be recovered has a job to itself.
 
-A log that cannot be loaded takes its dir offline; the other dirs go on.
+A log that is damaged is handed to `on_damaged`, and the others go on; a disk that fails takes its dir offline.
 """
 
 from collections import deque
@@ -14,9 +14,15 @@ from odradek.log import names
 from odradek.log.checkpoint import TopicPartition
 from odradek.log.config import LogConfig
 from odradek.log.log import Log
-from odradek.log.log_dir import LogDir, PartitionDir
+from odradek.log.log_dir import CHECKPOINTS, LogDir, PartitionDir, SetAside
 from odradek.log.log_dirs import LogDirs
-from odradek.log.partition_dirs import LoadedPartition, PartitionToLoad, count_segments_job, load_partitions_job
+from odradek.log.partition_dirs import (
+    DamagedPartition,
+    LoadedPartition,
+    PartitionToLoad,
+    count_segments_job,
+    load_partitions_job,
+)
 from odradek.protocol import errors
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
@@ -82,6 +88,7 @@ class DirLoading:
         "_is_stray",
         "_log_dir",
         "_loop",
+        "_on_damaged",
         "_on_progress",
         "_progress",
         "_segments",
@@ -96,6 +103,7 @@ class DirLoading:
         dirs: LogDirs,
         log_dir: LogDir,
         build: Callable[[LoadedPartition], Log],
+        on_damaged: Callable[[LogDir, SetAside], None],
         expiration_ms: int,
         on_progress: OnProgress | None,
         is_stray: IsStray | None,
@@ -104,6 +112,7 @@ class DirLoading:
         self._dirs = dirs
         self._log_dir = log_dir
         self._build = build
+        self._on_damaged = on_damaged
         self._expiration_ms = expiration_ms
         self._on_progress = on_progress
         self._is_stray = is_stray
@@ -187,10 +196,12 @@ class DirLoading:
         """Called in the job: one entry of a dict is all that it shares with the reactor."""
         self._progress.recovering[directory] = (done, total)
 
-    def _apply(self, loaded: LoadedPartition) -> None:
+    def _apply(self, loaded: LoadedPartition | DamagedPartition) -> None:
         to_load = loaded.to_load
         if self._is_stray is not None and self._is_stray(*to_load.topic_partition, loaded.topic_id):
             self.strays.append(to_load)
+        elif isinstance(loaded, DamagedPartition):
+            self._set_aside(loaded)
         else:
             self._take_in(loaded)
         self._progress.remaining_logs -= 1
@@ -206,6 +217,15 @@ class DirLoading:
         high_watermark = self._log_dir.checkpointed(names.REPLICATION_OFFSETS, topic_partition)
         if high_watermark is not None:
             log.update_high_watermark(high_watermark)
+
+    def _set_aside(self, damaged: DamagedPartition) -> None:
+        log_dir, to_load = self._log_dir, damaged.to_load
+        offsets = {name: log_dir.checkpointed(name, to_load.topic_partition) for name in CHECKPOINTS}
+        needs_recovery = not log_dir.had_clean_shutdown
+        found = SetAside(
+            to_load.topic_partition, to_load.directory, damaged.damage, offsets, damaged.size, needs_recovery
+        )
+        self._on_damaged(log_dir, found)
 
     def _tell(self) -> None:
         """At once, and from now on every now and then."""

@@ -2,15 +2,18 @@
 
 | raised | what it means | what the caller does |
 |---|---|---|
-| `LogDirFailure` | the disk lies or refuses: EIO, a failed fsync, damage to what was on disk | takes the dir offline |
+| `LogDirFailure` | the disk refuses: EIO, a failed fsync | takes the dir offline, with every log in it |
+| `LogDamaged` | what one log has on disk is not what was written | sets that log aside, the others go on |
 | `DiskFull` | nothing was written: what went in has been cut off again | answers the error, the log goes on |
 | `NotInCache` | the bytes are not in memory, or too many to be checked at once | `LogManager.read_ahead`, tries again |
 | `UnexpectedAppendOffset` | a follower was handed records that do not follow its log | truncates and fetches again |
 
+`LogManager.handle_failure` does what the first two ask for: whoever cannot go on hands them in.
+
 An OSError never leaves this package bare: its errno alone does not say whether the log is still sound.
 """
 
-from errno import EDQUOT, ENOSPC
+from errno import EACCES, EDQUOT, EISDIR, ELOOP, ENOENT, ENOSPC, ENOTDIR, EPERM
 from typing import TYPE_CHECKING
 
 from odradek.protocol import errors
@@ -20,7 +23,11 @@ if TYPE_CHECKING:
     from odradek.log.soundness import RangeCheck
 
 
-class LogDirFailure(errors.KafkaStorageError):
+# What is the matter with one file, and says nothing of the disk that it is on: it is gone, or somebody else's.
+_OF_ONE_FILE = frozenset({ENOENT, EISDIR, ENOTDIR, ELOOP, EACCES, EPERM})
+
+
+class LogFailure(errors.KafkaStorageError):
     """`path` is the file or directory that failed, `position` the byte, if there is one to blame."""
 
     def __init__(self, reason: str, path: str, position: int | None = None) -> None:
@@ -29,6 +36,14 @@ class LogDirFailure(errors.KafkaStorageError):
         self.position = position
         where = path if position is None else f"{path}, byte {position}"
         super().__init__(f"{reason} ({where})")
+
+
+class LogDirFailure(LogFailure):
+    """Nothing in the dir can be relied on any more."""
+
+
+class LogDamaged(LogFailure):
+    """`path` is the directory of the log, or a file in it."""
 
 
 class DiskFull(errors.KafkaStorageError):
@@ -58,6 +73,13 @@ class UnexpectedAppendOffset(errors.UnknownServerError):
         super().__init__(
             f"Records for {topic_partition} begin at offset {first_offset}, the log ends at {log_end_offset}."
         )
+
+
+def file_error(error: OSError, doing: str, path: str) -> LogFailure:
+    """Of an operation on a file of a log that should be there, or on the directory `path` and what is in it."""
+    file = error.filename if isinstance(error.filename, str) and error.filename.startswith(f"{path}/") else path
+    kind = LogDamaged if error.errno in _OF_ONE_FILE else LogDirFailure
+    return kind(f"{doing} failed: {error.strerror or error}", file)
 
 
 def is_disk_full(error: OSError) -> bool:

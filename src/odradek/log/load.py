@@ -9,7 +9,7 @@ from odradek.log import checkpoint, names, transaction_index
 from odradek.log.checkpoint import CorruptCheckpoint
 from odradek.log.config import LogConfig
 from odradek.log.deletion import unlink_all, unlink_if_there
-from odradek.log.failure import LogDirFailure
+from odradek.log.failure import LogDamaged, file_error
 from odradek.log.leader_epochs import LeaderEpochs
 from odradek.log.loaded import LoadedLog, SegmentFacts
 from odradek.log.producer_rebuild import rebuild_job
@@ -44,7 +44,7 @@ def load_log(
             ).load(had_clean_shutdown, recovery_point, log_start_offset)
         )
     except OSError as error:
-        raise LogDirFailure(f"loading failed: {error}", directory) from error
+        raise file_error(error, "loading", directory) from error
 
 
 class _Loader:
@@ -105,7 +105,7 @@ class _Loader:
         except FileNotFoundError:
             return LeaderEpochs()
         except CorruptCheckpoint as error:
-            raise LogDirFailure(f"the leader epochs are damaged: {error}", path) from error
+            raise LogDamaged(f"the leader epochs are damaged: {error}", path) from error
 
     # Which files there are.
 
@@ -188,7 +188,7 @@ class _Loader:
             yield from scan_job(self.disk, self.directory, scan, facts.size)
             if scan.fault is not None:
                 path = self._stem(facts.base_offset) + names.LOG
-                raise LogDirFailure(f"{scan.fault}, in a segment that was closed", path, scan.valid_bytes)
+                raise LogDamaged(f"{scan.fault}, in a segment that was closed", path, scan.valid_bytes)
             self._refuse_shortened(facts, scan)
             apply_scan(self.disk, self.directory, facts, scan, atomically=True)
 
@@ -201,7 +201,7 @@ class _Loader:
         stem = self._stem(facts.base_offset)
         claimed = claimed_offset(self.disk, stem, facts.base_offset)
         if following and scan.next_offset <= claimed < following[0]:
-            raise LogDirFailure(
+            raise LogDamaged(
                 f"the segment ends at offset {scan.next_offset}, and its indexes know of {claimed}: its end was lost",
                 stem + names.LOG,
                 scan.valid_bytes,
@@ -261,7 +261,7 @@ class _Loader:
         self.loaded.producers.clear(log_start_offset)
 
     def _refuse_missing(self, recovery_point: int) -> None:
-        raise LogDirFailure(
+        raise LogDamaged(
             f"{self.loaded.topic_partition} ends at offset {self.loaded.log_end_offset}; it was on disk up to "
             f"{recovery_point}, so the disk has lost records",
             self._stem(self.loaded.segments[-1].base_offset) + names.LOG,
@@ -275,7 +275,7 @@ class _Loader:
         """
         if recovery_point in (0, self.loaded.log_end_offset):
             return  # 0: there was no checkpoint
-        raise LogDirFailure(
+        raise LogDamaged(
             f"{self.loaded.topic_partition} ends at offset {self.loaded.log_end_offset}; it was closed at "
             f"{recovery_point}, so the disk has damaged the offsets of its last batches",
             self._stem(self.loaded.segments[-1].base_offset) + names.LOG,

@@ -259,12 +259,12 @@ class Log:
     ) -> FetchedRecords:
         """Whole batches from the one that holds `offset` on, every byte of them checked in the life of this process.
 
-        NotInCache if that would have to wait: `LogManager.read_ahead`, then try again. LogDirFailure for damage.
+        NotInCache if that would have to wait: `LogManager.read_ahead`, then try again. LogDamaged for damage.
         """
         return read.read(self, offset, max_bytes, isolation, min_one_message)
 
     def note_checked(self, check: RangeCheck | None) -> None:
-        """What a job of `read_ahead` has found. LogDirFailure if it is damage; nothing if the log has changed since."""
+        """What a job of `read_ahead` has found. LogDamaged if it is damage; nothing if the log has changed since."""
         if check is not None:
             soundness.note(self, check)
 

@@ -18,7 +18,7 @@ from odradek.config import properties
 from odradek.config.errors import ConfigError
 from odradek.log import checkpoint, names
 from odradek.log.checkpoint import CorruptCheckpoint, TopicPartition
-from odradek.log.failure import LogDirFailure
+from odradek.log.failure import LogDamaged, LogDirFailure
 from odradek.log.log import Log
 from odradek.protocol import releases
 from odradek.reactor.pending import Pending
@@ -70,6 +70,17 @@ class Saving(NamedTuple):
     ended: Pending[None]  # well or not
 
 
+class SetAside(NamedTuple):
+    """A log that is damaged, and is served to nobody: `set_aside.py`."""
+
+    topic_partition: TopicPartition
+    directory: str
+    damage: LogDamaged
+    offsets: dict[str, int | None]  # what the checkpoints go on saying of it, by file name
+    size: int
+    needs_recovery: bool  # its end is not known to be on disk: no clean stop may vouch for it
+
+
 class LogDir:
     """Its state on the reactor. `failure` is set when it goes offline, and it never comes back."""
 
@@ -90,6 +101,7 @@ class LogDir:
         "path",
         "properties",
         "saving",
+        "set_aside",
         "strays",
         "written",
     )
@@ -103,6 +115,7 @@ class LogDir:
         self.partitions: list[PartitionDir] = []  # found and not loaded yet
         self.logs: dict[TopicPartition, Log] = {}
         self.futures: dict[TopicPartition, Log] = {}
+        self.set_aside: dict[TopicPartition, SetAside] = {}
         self.offline: frozenset[TopicPartition] = frozenset()  # that went down with it
         self.condemned: dict[str, None] = {}  # directories that end in -delete, in order
         self.creating = 0  # logs whose job is under way: a new one goes where the fewest are or will be

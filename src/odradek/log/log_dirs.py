@@ -1,8 +1,8 @@
 """The log dirs of a broker together: work in one of them, its failure, its checkpoints, the choice for a new partition.
 
-A dir fails as a whole and for good: at the first error of its disk, or at damage to what was durable, its logs go
-offline, nothing is written to it any more, and the others go on. What a full disk refuses is no failure: nothing was
-written, the old state stands.
+A dir fails as a whole and for good: at the first error of its disk its logs go offline, nothing is written to it any
+more, and the others go on. What a full disk refuses is no failure: nothing was written, the old state stands. Damage to
+one log is none either: that log is set aside (`set_aside.py`).
 
 A checkpoint may say less than the truth, never more: a recovery point past the end of a log would read as lost records,
 a log start offset past its end would drop them all. So whoever lowers an offset (a truncation) or uses a name again (a
@@ -14,9 +14,9 @@ from typing import Any
 
 from odradek.log import checkpoint, names
 from odradek.log.checkpoint import TopicPartition
-from odradek.log.failure import LogDirFailure, storage_error
+from odradek.log.failure import LogDamaged, LogDirFailure, LogFailure, storage_error
 from odradek.log.log import Log
-from odradek.log.log_dir import CHECKPOINTS, LogDir, LogDirRefused, Saving
+from odradek.log.log_dir import CHECKPOINTS, LogDir, LogDirRefused, Saving, SetAside
 from odradek.protocol import errors
 from odradek.reactor.jobs import JobQueue
 from odradek.reactor.loop import Loop
@@ -24,13 +24,35 @@ from odradek.reactor.ports import Cancelled, Disk, Job
 
 # Takes the dir, and whether it was the last one online.
 OnDirFailure = Callable[[LogDir, bool], None]
+OnDamage = Callable[[LogDir, SetAside], None]
 
 
 class LogDirs:
-    __slots__ = ("_disk", "_drop_logs", "_full_listeners", "_listeners", "_loop", "by_path", "cordoned", "jobs")
+    __slots__ = (
+        "_damage_listeners",
+        "_disk",
+        "_drop_logs",
+        "_full_listeners",
+        "_listeners",
+        "_loop",
+        "_set_aside",
+        "by_path",
+        "cordoned",
+        "jobs",
+    )
 
-    def __init__(self, loop: Loop, jobs: JobQueue, paths: Sequence[str], drop_logs: Callable[[LogDir], None]) -> None:
-        """`drop_logs` takes the logs of a dir that has failed out of service, before the listeners are told."""
+    def __init__(
+        self,
+        loop: Loop,
+        jobs: JobQueue,
+        paths: Sequence[str],
+        drop_logs: Callable[[LogDir], None],
+        set_aside: Callable[[LogDamaged], None],
+    ) -> None:
+        """`drop_logs` takes the logs of a dir that has failed out of service, before the listeners are told.
+
+        `set_aside` does so with one that is damaged.
+        """
         clean = [path.rstrip("/") or "/" for path in paths]
         twice = sorted({path for path in clean if clean.count(path) > 1})
         if twice or not clean:
@@ -38,6 +60,8 @@ class LogDirs:
         self._loop = loop
         self._disk: Disk = loop.ports.disk
         self._drop_logs = drop_logs
+        self._set_aside = set_aside
+        self._damage_listeners: list[OnDamage] = []
         self._listeners: list[OnDirFailure] = []
         self._full_listeners: list[Callable[[LogDir], None]] = []
         self.jobs = jobs
@@ -61,6 +85,13 @@ class LogDirs:
     def listen_when_full(self, listener: Callable[[LogDir], None]) -> None:
         self._full_listeners.append(listener)
 
+    def listen_to_damage(self, listener: OnDamage) -> None:
+        self._damage_listeners.append(listener)
+
+    def tell_damage(self, log_dir: LogDir, found: SetAside) -> None:
+        for listener in list(self._damage_listeners):
+            listener(log_dir, found)
+
     def full(self, path: str) -> None:
         """A disk has refused to take more: no failure, but an operator must hear of it."""
         log_dir = self.holding(path)
@@ -78,11 +109,26 @@ class LogDirs:
 
     # Failure.
 
+    def set_aside(self, topic_partition: TopicPartition) -> SetAside | None:
+        for log_dir in self.online:
+            found = log_dir.set_aside.get(topic_partition)
+            if found is not None:
+                return found
+        return None
+
+    def handle(self, log_dir: LogDir, failure: LogFailure) -> None:
+        """A disk that fails takes the dir with it, damage only the log that has it."""
+        if isinstance(failure, LogDamaged):
+            self._set_aside(failure)
+        else:
+            assert isinstance(failure, LogDirFailure)
+            self.fail(log_dir, failure)
+
     def fail(self, log_dir: LogDir, failure: LogDirFailure) -> None:
         if not log_dir.is_online:
             return
         log_dir.failure = failure
-        log_dir.offline = frozenset(log_dir.logs)
+        log_dir.offline = frozenset(log_dir.logs) | frozenset(log_dir.set_aside)
         self._drop_logs(log_dir)
         for key in sorted(log_dir.keys):
             self.jobs.cancel(key)
@@ -92,15 +138,15 @@ class LogDirs:
             listener(log_dir, is_last)
 
     async def run(self, log_dir: LogDir, key: str, job: Job) -> Any:
-        """A job that works in the dir; what its disk refuses fails the dir, and is raised here as well."""
+        """A job that works in the dir; what goes wrong in it is handled, and raised here as well."""
         if log_dir.failure is not None:
             job.close()
             raise log_dir.failure
         log_dir.keys.add(key)
         try:
             return await self.jobs.submit(key, job)
-        except LogDirFailure as failure:
-            self.fail(log_dir, failure)
+        except LogFailure as failure:
+            self.handle(log_dir, failure)
             raise
         except OSError as error:
             raise self._failed(log_dir, error, key) from error
@@ -189,16 +235,17 @@ class LogDirs:
 
 
 def offsets_for(log_dir: LogDir, name: str) -> dict[TopicPartition, int]:
-    """What a checkpoint should say now."""
-    value = _VALUES[name]
-    floors = log_dir.floors
-    found = {}
+    """What a checkpoint should say now; of a log that is set aside what it said before."""
+    offsets = {aside.topic_partition: aside.offsets.get(name) for aside in log_dir.set_aside.values()}
     for topic_partition, log in log_dir.all_logs():
-        offset = value(log)
-        if offset is not None:
-            floor = floors.get(topic_partition)
-            found[topic_partition] = offset if floor is None else min(offset, floor[name])
-    return found
+        offsets[topic_partition] = checkpoint_offset(log_dir, name, topic_partition, log)
+    return {topic_partition: offset for topic_partition, offset in offsets.items() if offset is not None}
+
+
+def checkpoint_offset(log_dir: LogDir, name: str, topic_partition: TopicPartition, log: Log) -> int | None:
+    offset = _VALUES[name](log)
+    floor = log_dir.floors.get(topic_partition)
+    return offset if offset is None or floor is None else min(offset, floor[name])
 
 
 def _log_start_offset(log: Log) -> int | None:

@@ -6,8 +6,9 @@ It belongs to the reactor's thread. A method that has to wait for the disk is a 
 logs there are (create, delete, move, truncate) are done one at a time per partition, in the order of the calls. All
 jobs of a log have its directory as their key, so that they never overlap; those of a dir have its path.
 
-A dir that fails takes its logs offline, and its listeners are told (`dirs.listen`); the rest goes on. The logs that a
-caller still holds are closed: appends to them are refused, reads fail.
+A dir that fails takes its logs offline, and its listeners are told (`dirs.listen`); the rest goes on. A log that is
+damaged is set aside alone (`dirs.listen_to_damage`). The logs that a caller still holds are closed: appends to them are
+refused, reads fail.
 
 The parts have their own files: starting, stopping, moves, truncation, schedules; `log_dirs.py` is about the dirs.
 """
@@ -17,11 +18,11 @@ from typing import Any, TypeVar
 
 from odradek.config.listeners import log_dirs as configured_log_dirs
 from odradek.config.sources import BrokerLayers
-from odradek.log import mending, moves, names, starting, stopping, truncation
+from odradek.log import mending, moves, names, set_aside, starting, stopping, truncation
 from odradek.log.checkpoint import TopicPartition
 from odradek.log.cleaner import Cleaner, CleanerConfig
 from odradek.log.dir_loading import DirLoading, IsStray, OnProgress
-from odradek.log.failure import LogDirFailure, NotInCache
+from odradek.log.failure import LogDamaged, LogFailure, NotInCache
 from odradek.log.flush import FlushPlan, flush_job
 from odradek.log.gates import Gates
 from odradek.log.loaded import LoadedLog
@@ -89,10 +90,12 @@ class LogManager:
         self.futures: dict[TopicPartition, Log] = {}  # copies on their way to another dir
         self._indexes: dict[str, set[int]] = {}  # the partitions of each topic that have a log or a copy
         self.topic_ids: dict[str, bytes] = {}  # by the log's directory
-        self.dirs = LogDirs(loop, self.jobs, log_dirs or configured_log_dirs(layers.config), self._drop_logs)
+        self.dirs = LogDirs(
+            loop, self.jobs, log_dirs or configured_log_dirs(layers.config), self._drop_logs, self._set_aside
+        )
         self.dirs.cordoned = frozenset(self.config.cordoned_log_dirs or ())
         self.cleaner = Cleaner(
-            loop, self.jobs, CleanerConfig.from_config(layers.config), on_dir_failure=self._cleaner_failed
+            loop, self.jobs, CleanerConfig.from_config(layers.config), on_failure=self.handle_failure
         )
         self.removals = Removals(loop, self.dirs)
         self.schedules = Schedules(self)
@@ -255,6 +258,8 @@ class LogManager:
         self, topic_partition: TopicPartition, log_dir: LogDir, is_future: bool, is_new: bool
     ) -> None:
         shown = names.dir_name(*topic_partition)
+        if (aside := self.dirs.set_aside(topic_partition)) is not None:
+            raise errors.KafkaStorageError(f"{shown} is set aside: {aside.damage}")
         if self.is_stopping:
             raise errors.KafkaStorageError(f"{shown} is not created: the broker is stopping.")
         if not is_new and (offline := self.dirs.offline):
@@ -281,6 +286,9 @@ class LogManager:
 
     async def delete(self, topic: str, partition: int, *, is_future: bool = False) -> bool:
         """Takes the log out of service and renames its directory; its files go after file.delete.delay.ms."""
+        if not is_future and self.dirs.set_aside((topic, partition)) is not None:
+            await self.delete_all([(topic, partition)])
+            return True
         return await self._put_out(topic, partition, names.DELETE_DIR, is_future)
 
     async def delete_all(self, partitions: Sequence[TopicPartition]) -> None:
@@ -313,8 +321,11 @@ class LogManager:
                 self.unregister(topic_partition, log)
                 left = (log.directory, topic_partition, log.config.file_delete_delay_ms)
                 leaving.setdefault(log_dir, []).append(left)
+        delay_ms = self.topic_configs.of(topic_partition[0]).file_delete_delay_ms
+        for log_dir, directory in set_aside.forget(self, topic_partition):
+            leaving.setdefault(log_dir, []).append((directory, topic_partition, delay_ms))
 
-    async def set_aside(self, topic: str, partition: int) -> bool:
+    async def make_stray(self, topic: str, partition: int) -> bool:
         """A replica that the metadata does not know: its directory becomes -stray and is kept for an operator."""
         return await self._put_out(topic, partition, names.STRAY_DIR, is_future=False)
 
@@ -387,8 +398,8 @@ class LogManager:
             log_dir = self.dirs.of_log(log)
             try:
                 plan = log.begin_flush(self.now_ms)
-            except LogDirFailure as failure:
-                self.dirs.fail(log_dir, failure)
+            except LogFailure as failure:
+                self.handle_failure(failure)
                 raise
             if plan is None or await self.run_flush(log_dir, log, plan):
                 return
@@ -443,15 +454,14 @@ class LogManager:
 
     # Failure.
 
-    def handle_dir_failure(self, path: str, failure: LogDirFailure) -> bool:
-        """`path` is a dir or anything in it. True if some dir is left online."""
-        log_dir = self.dirs.holding(path)
+    def handle_failure(self, failure: LogFailure) -> None:
+        """Takes the dir offline that the path of the failure lies in, or sets the log aside that is damaged."""
+        log_dir = self.dirs.holding(failure.path)
         if log_dir is not None:
-            self.dirs.fail(log_dir, failure)
-        return bool(self.dirs.online)
+            self.dirs.handle(log_dir, failure)
 
-    def _cleaner_failed(self, path: str, failure: LogDirFailure) -> None:
-        self.handle_dir_failure(path, failure)
+    def _set_aside(self, damage: LogDamaged) -> None:
+        set_aside.set_aside(self, damage)
 
     def _drop_logs(self, log_dir: LogDir) -> None:
         for topic_partition, log in log_dir.all_logs():

@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING
 
 from odradek.log import read, time_search
 from odradek.log import reindex as indexes
-from odradek.log.failure import LogDirFailure, NotInCache
+from odradek.log.failure import LogFailure, NotInCache
 from odradek.log.log import Log
 from odradek.log.segment import Segment
+from odradek.protocol import errors
 
 if TYPE_CHECKING:
     from odradek.log.manager import LogManager
@@ -20,15 +21,17 @@ async def read_ahead(manager: "LogManager", log: Log, cold: NotInCache) -> None:
         checked = await manager.dirs.run(log_dir, f"{log.directory} reads", job)
     finally:
         cold.file.release()
+    if log.is_closed:  # else whoever reads would try again for ever: nobody is told any more what was found
+        raise errors.KafkaStorageError(f"The log of {log.topic_partition} was closed while it was read.")
     try:
         log.note_checked(checked)
-    except LogDirFailure as failure:
-        manager.dirs.fail(log_dir, failure)
+    except LogFailure as failure:
+        manager.handle_failure(failure)
         raise
 
 
 async def prove_times(manager: "LogManager", log: Log, segment: Segment) -> bool:
-    """Whether its largest timestamp is that of its batches afterwards. LogDirFailure if they are damaged."""
+    """Whether its largest timestamp is that of its batches afterwards. LogDamaged if they are damaged."""
     log_dir, generation = manager.dirs.of_log(log), log.generation
     target = next(each for each in time_search.targets(log, 0, 0) if each.base_offset == segment.base_offset)
     job = time_search.largest_timestamp_job(manager.disk, target)
@@ -48,5 +51,5 @@ async def reindex(manager: "LogManager", directory: str, base_offset: int) -> No
     scan = await manager.dirs.run(log_dir, log.directory, indexes.reindex_job(manager.disk, planned))
     try:
         indexes.install(log, planned, scan)
-    except LogDirFailure as failure:
-        manager.dirs.fail(log_dir, failure)
+    except LogFailure as failure:
+        manager.handle_failure(failure)

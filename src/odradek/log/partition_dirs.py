@@ -10,7 +10,7 @@ from odradek.log import checkpoint, names
 from odradek.log.checkpoint import CorruptCheckpoint
 from odradek.log.config import LogConfig
 from odradek.log.deletion import unlink_if_there
-from odradek.log.failure import LogDirFailure
+from odradek.log.failure import LogDamaged
 from odradek.log.load import load_log
 from odradek.log.loaded import LoadedLog
 from odradek.log.recovery import Progress
@@ -66,6 +66,18 @@ class LoadedPartition:
         self.topic_id = topic_id
 
 
+class DamagedPartition:
+    """One that cannot be loaded. `topic_id` is None where it is not known."""
+
+    __slots__ = ("damage", "size", "to_load", "topic_id")
+
+    def __init__(self, to_load: PartitionToLoad, damage: LogDamaged, topic_id: bytes | None, size: int) -> None:
+        self.to_load = to_load
+        self.damage = damage
+        self.topic_id = topic_id
+        self.size = size
+
+
 def create_job(
     disk: Disk, to_load: PartitionToLoad, topic_id: bytes | None, log_dir: str, now_ms: int, expiration_ms: int
 ) -> Job:
@@ -96,7 +108,7 @@ def read_topic_id(disk: Disk, directory: str) -> bytes | None:
     except FileNotFoundError:
         return None
     except (CorruptCheckpoint, ValueError) as error:
-        raise LogDirFailure(f"the topic id cannot be read: {error}", path) from error
+        raise LogDamaged(f"the topic id cannot be read: {error}", path) from error
 
 
 def load_partitions_job(
@@ -108,20 +120,31 @@ def load_partitions_job(
     expiration_ms: int,
     progress: Progress | None,
 ) -> Job:
-    """Returns a LoadedPartition for each."""
-    found = []
+    """Returns a LoadedPartition for each, or a DamagedPartition."""
+    found: list[LoadedPartition | DamagedPartition] = []
     for to_load in partitions:
-        topic_id = read_topic_id(disk, to_load.directory)
-        loaded = yield from to_load.load_job(
-            disk,
-            had_clean_shutdown=had_clean_shutdown,
-            now_ms=now_ms,
-            expiration_ms=expiration_ms,
-            progress=progress,
-        )
-        found.append(LoadedPartition(to_load, loaded, topic_id))
+        topic_id = None
+        try:
+            topic_id = read_topic_id(disk, to_load.directory)
+            loaded = yield from to_load.load_job(
+                disk,
+                had_clean_shutdown=had_clean_shutdown,
+                now_ms=now_ms,
+                expiration_ms=expiration_ms,
+                progress=progress,
+            )
+            found.append(LoadedPartition(to_load, loaded, topic_id))
+        except LogDamaged as damage:
+            found.append(DamagedPartition(to_load, damage, topic_id, _log_bytes(disk, to_load.directory)))
         yield 0
     return found
+
+
+def _log_bytes(disk: Disk, directory: str) -> int:
+    try:
+        return sum(disk.size(f"{directory}/{name}") for name in disk.list(directory) if name.endswith(names.LOG))
+    except OSError:
+        return 0  # it is damaged as it is, and this is only shown
 
 
 def rename_job(disk: Disk, renames: Iterable[tuple[str, str]], log_dir: str) -> Job:

@@ -7,7 +7,7 @@ holds is touched.
 from odradek.log import producer_snapshot
 from odradek.log.batch_pieces import BatchPieces
 from odradek.log.deletion import unlink_if_there
-from odradek.log.failure import LogDirFailure
+from odradek.log.failure import LogDamaged, file_error
 from odradek.log.producer_snapshot import CorruptSnapshot
 from odradek.log.producer_state import ProducerState, is_expired
 from odradek.protocol import errors
@@ -91,17 +91,17 @@ def _replay_segment(disk: Disk, plan: RebuildPlan, state: ProducerState, path: s
     try:
         file = disk.open(path, writable=False)
     except OSError as error:
-        raise LogDirFailure(f"opening failed: {error}", path) from error
+        raise file_error(error, "opening", path) from error
     try:
         pieces = BatchPieces(file, 0, size)
         while not pieces.is_at_end:
             piece = pieces.next_piece()
             used = _replay_piece(state, piece, plan.end_offset)
             if not pieces.advance(piece, used):
-                raise LogDirFailure("a batch is cut off or has an impossible length", path, pieces.position)
+                raise LogDamaged("a batch is cut off or has an impossible length", path, pieces.position)
             yield used
     except errors.CorruptMessage as error:
-        raise LogDirFailure(error.message, path, pieces.position) from error
+        raise LogDamaged(error.message, path, pieces.position) from error
     finally:
         file.close()
 

@@ -3,7 +3,7 @@
 From the segment with the recovery point on, every batch is checked. The first that is not sound ends the log, whatever
 follows it: pages that were never synced reach the disk in any order, so a good batch behind a bad one proves nothing.
 Below the recovery point nothing is ever cut: those bytes were on the disk once, so a bad batch there is damage, and the
-dir goes offline with the file and the position (L7).
+log is set aside with the file and the position (L7); the other logs of the dir go on.
 
 Segments behind the end go first, and durably; only then is the segment with the end cut. The other way round, a crash
 in between would leave a log that looks whole with a hole in it. Run again, at any point, it gives the same log.
@@ -17,7 +17,7 @@ from odradek.log.batch_search import DamagedSegment
 from odradek.log.config import LogConfig
 from odradek.log.deletion import unlink_all, unlink_if_there
 from odradek.log.failpoint import failpoint
-from odradek.log.failure import LogDirFailure
+from odradek.log.failure import LogDamaged, LogDirFailure, file_error
 from odradek.log.leader_epochs import LeaderEpochs
 from odradek.log.loaded import LoadedLog, SegmentFacts
 from odradek.log.producer_rebuild import RebuildPlan, rebuild_job
@@ -138,18 +138,18 @@ def scan_job(disk: Disk, directory: str, scan: SegmentScan, size: int) -> Job:
     try:
         file = disk.open(path, writable=False)
     except OSError as error:
-        raise LogDirFailure(f"opening failed: {error}", path) from error
+        raise file_error(error, "opening", path) from error
     try:
         yield from scan.run(file, size)
     except DamagedSegment as damage:
-        raise LogDirFailure(damage.reason, path, damage.position) from damage
+        raise LogDamaged(damage.reason, path, damage.position) from damage
     finally:
         file.close()
 
 
 def _refuse_below(loaded: LoadedLog, scan: SegmentScan, recovery_point: int) -> None:
     if scan.next_offset < recovery_point:
-        raise LogDirFailure(
+        raise LogDamaged(
             f"{scan.fault}, at offset {scan.next_offset}, below the recovery point {recovery_point} of "
             f"{loaded.topic_partition}; it was on disk once, so the disk has damaged it",
             f"{loaded.directory}/{names.file_name(scan.base_offset, names.LOG)}",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.log import names, transaction_index
 from odradek.log.deletion import unlink_if_there
-from odradek.log.failure import LogDirFailure, storage_error
+from odradek.log.failure import LogDamaged, LogFailure, storage_error
 from odradek.log.producer_rebuild import RebuildPlan, rebuild_job
 from odradek.log.recovery import scan_job
 from odradek.log.segment import Segment
@@ -48,18 +48,18 @@ def plan(log: "Log", segment: Segment, now_ms: int) -> ReindexPlan | None:
 
 
 def reindex_job(disk: Disk, planned: ReindexPlan) -> Job:
-    """Returns the SegmentScan, None if the segment has left the log. LogDirFailure if the log itself does not hold."""
+    """Returns the SegmentScan, None if the segment has left the log. LogDamaged if the log itself does not hold."""
     try:
         producers = yield from rebuild_job(disk, planned.producers)
         scan = SegmentScan(planned.base_offset, planned.interval_bytes, producers)
         yield from scan_job(disk, planned.directory, scan, planned.size)
-    except LogDirFailure as failure:
+    except LogFailure as failure:
         if isinstance(failure.__cause__, FileNotFoundError):
             return None
         raise
     stem = f"{planned.directory}/{names.file_name(planned.base_offset, '')}"
     if scan.fault is not None:
-        raise LogDirFailure(scan.fault, stem + names.LOG, scan.valid_bytes)
+        raise LogDamaged(scan.fault, stem + names.LOG, scan.valid_bytes)
     if not planned.is_active:
         _write(disk, stem + names.OFFSET_INDEX, scan.offset_index.encode())
         _write(disk, stem + names.TIME_INDEX, scan.time_index.encode())

@@ -10,7 +10,7 @@ from typing import Any
 from odradek.log import names
 from odradek.log.checkpoint import TopicPartition
 from odradek.log.deletion import Deletion
-from odradek.log.failure import DiskFull, LogDirFailure
+from odradek.log.failure import DiskFull, LogFailure
 from odradek.log.log import Log
 from odradek.log.log_dir import LogDir
 from odradek.log.log_dirs import LogDirs
@@ -122,5 +122,5 @@ class Removals:
 async def _quietly(coroutine: Coroutine[Any, None, None]) -> None:
     try:
         await coroutine
-    except (LogDirFailure, DiskFull, Cancelled):
+    except (LogFailure, DiskFull, Cancelled):
         return

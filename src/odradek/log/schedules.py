@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from odradek.log import mending, names, retention
 from odradek.log.deletion import Deletion
 from odradek.log.dir_loading import Slices
-from odradek.log.failure import DiskFull, LogDirFailure
+from odradek.log.failure import DiskFull, LogFailure
 from odradek.log.log import Log
 from odradek.protocol import errors
 from odradek.reactor.pending import Pending
@@ -128,7 +128,6 @@ class Schedules:
 
     async def _delete_old_segments(self, log: Log) -> None:
         manager = self._manager
-        log_dir = manager.dirs.of_log(log)
         try:
             await self._prove_times(log)
             if log.is_closed:
@@ -136,8 +135,8 @@ class Schedules:
             deletion = log.delete_old_segments(manager.now_ms)
         except DiskFull:
             return  # it could not begin a new segment in place of the last old one
-        except LogDirFailure as failure:
-            manager.dirs.fail(log_dir, failure)
+        except LogFailure as failure:
+            manager.handle_failure(failure)
             return
         if deletion is not None:
             manager.removals.in_background(self._rename(log, deletion))

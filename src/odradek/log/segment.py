@@ -10,7 +10,7 @@ from there finds the batch. The index entry is proved on the way: the batch it l
 from odradek.log import names, unchecked
 from odradek.log.batch_search import WALK_BYTES, DamagedSegment, Found, batch_holding, find_batch, last_offset_at
 from odradek.log.failpoint import failpoint
-from odradek.log.failure import DiskFull, LogDirFailure, NotInCache, is_disk_full, storage_error
+from odradek.log.failure import DiskFull, LogDamaged, LogDirFailure, NotInCache, is_disk_full, storage_error
 from odradek.log.offset_index import OffsetIndex
 from odradek.log.segment_files import SegmentFiles
 from odradek.log.segment_indexes import SegmentIndexes
@@ -226,7 +226,7 @@ class Segment:
         try:
             return self._find(file, offset, position, entry_offset, next_position, may_block)
         except DamagedSegment as damage:
-            raise LogDirFailure(damage.reason, self.path(names.LOG), damage.position) from damage
+            raise LogDamaged(damage.reason, self.path(names.LOG), damage.position) from damage
         finally:
             file.release()
 
@@ -242,8 +242,10 @@ class Segment:
                 return found
         try:
             return find_batch(read, position, self.size, offset, entry_offset if position else None)
-        except CorruptIndex:
-            self.indexes.distrust_offsets()
+        except (CorruptIndex, DamagedSegment):
+            if not position:
+                raise
+            self.indexes.distrust_offsets()  # it has led to no batch; if the log is damaged, the walk comes upon it
             return find_batch(read, 0, self.size, offset, None)
 
     def open_file(self) -> File:

@@ -11,7 +11,7 @@ from operator import attrgetter
 from odradek.log import names, transaction_index
 from odradek.log.doubted_transactions import DoubtedTransactions
 from odradek.log.failpoint import failpoint
-from odradek.log.failure import DiskFull, LogDirFailure, NotInCache, storage_error
+from odradek.log.failure import DiskFull, LogDamaged, NotInCache, storage_error
 from odradek.log.offset_index import ENTRY_SIZE as OFFSET_ENTRY_SIZE
 from odradek.log.offset_index import OffsetIndex
 from odradek.log.segment_files import SegmentFiles
@@ -191,7 +191,7 @@ class SegmentIndexes:
             return self._listed(may_block)
         except CorruptIndex as error:
             # Counting it as empty would show aborted records as committed (T1): better no answer.
-            raise LogDirFailure(str(error), self._files.path(names.TRANSACTION_INDEX)) from error
+            raise LogDamaged(str(error), self._files.path(names.TRANSACTION_INDEX)) from error
 
     def _listed(self, may_block: bool) -> list[AbortedTransaction]:
         if self._aborted is None:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from odradek.log import names
 from odradek.log.batch_pieces import BatchPieces
-from odradek.log.failure import LogDirFailure
+from odradek.log.failure import LogDirFailure, file_error
 from odradek.log.offset_index import ENTRY_SIZE as OFFSET_ENTRY_SIZE
 from odradek.log.offset_index import OffsetIndex
 from odradek.log.sparse_index import CorruptIndex
@@ -62,7 +62,7 @@ def _last_bytes(disk: Disk, path: str, entry_size: int) -> bytes:
     except FileNotFoundError:
         raise CorruptIndex("the file is missing") from None
     except OSError as error:
-        raise LogDirFailure(f"opening failed: {error}", path) from error
+        raise file_error(error, "opening", path) from error
     try:
         size = file.size()
         if size % entry_size:

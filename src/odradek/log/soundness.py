@@ -6,7 +6,7 @@ was passed over on the way to the answer is proved too, and a lost batch cannot 
 the page cache is checked at once; any other is read ahead by a job, which checks it off the reactor's thread, and the
 read is tried again when the log has been told.
 
-A check that fails ends the dir: the bytes were sound when the log was closed.
+A check that fails sets the log aside: the bytes were sound when it was closed.
 """
 
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from odradek.log import lost_end, names, unchecked
 from odradek.log.batch_check import PEEK_BYTES, BatchCheck, Peeked, peek
 from odradek.log.batch_pieces import PIECE_BYTES
 from odradek.log.batch_search import DamagedSegment, Found
-from odradek.log.failure import LogDirFailure, NotInCache, storage_error
+from odradek.log.failure import LogDamaged, NotInCache, storage_error
 from odradek.log.leader_epochs import LeaderEpochs
 from odradek.log.lost_end import FileWitness
 from odradek.log.segment import Segment, read_segment
@@ -161,7 +161,7 @@ def ensure_sound(
     """Up to where a range that begins with a batch may be served: from `needed_end`, where another ends, to `end`.
 
     It may be less than is wanted: what was checked before goes out first, and so do only whole batches of the rest.
-    LogDirFailure if it is damaged, NotInCache if that has to be found out elsewhere.
+    LogDamaged if it is damaged, NotInCache if that has to be found out elsewhere.
     """
     first = unchecked.first_in(segment.unchecked, start, end)
     if first is None:
@@ -259,7 +259,7 @@ def _pread(file: DiskFile, size: int, position: int) -> bytes:
 
 
 def note(log: "Log", check: RangeCheck) -> None:
-    """Applies a verdict, unless the log has changed its past since. LogDirFailure for damage."""
+    """Applies a verdict, unless the log has changed its past since. LogDamaged for damage."""
     segment = log.segments.get(check.base_offset)
     if check.generation != log.generation or segment is None or log.is_closed:
         return
@@ -271,7 +271,7 @@ def note(log: "Log", check: RangeCheck) -> None:
     if check.checked_end < check.needed_end and not check.is_decided:
         check.damage = DamagedSegment("a batch is cut off", check.checked_end)
     if check.damage is not None:
-        raise LogDirFailure(
+        raise LogDamaged(
             f"{check.damage.reason}; it was sound when the log was closed, so the disk has damaged it",
             segment.path(names.LOG),
             check.damage.position,

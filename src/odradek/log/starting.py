@@ -9,13 +9,13 @@
 A crash in the middle of a move may leave a partition in two dirs: the copy has got its final name, the original was
 still to be renamed. Both are sound, and the copy held all of the original and was durable before it was renamed: so the
 longer one is the log, and the other is deleted. That is only done if both carry the same topic id; otherwise somebody
-else has put them there, and the start is refused.
+else has put them there, and the start is refused. If one is damaged, both wait for its repair.
 """
 
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
-from odradek.log import names
+from odradek.log import names, set_aside
 from odradek.log.checkpoint import TopicPartition
 from odradek.log.dir_loading import DirLoading, IsStray, OnProgress, Slices
 from odradek.log.failure import LogDirFailure, storage_error
@@ -136,7 +136,16 @@ async def _load(manager: "LogManager", is_stray: IsStray | None, on_progress: On
     _ensure_wanted(manager)
     config = manager.config
     loadings = manager.loadings = [
-        DirLoading(manager.loop, manager.dirs, log_dir, build, config.producer_id_expiration_ms, on_progress, is_stray)
+        DirLoading(
+            manager.loop,
+            manager.dirs,
+            log_dir,
+            build,
+            lambda log_dir, found: set_aside.remember(manager, log_dir, found),
+            config.producer_id_expiration_ms,
+            on_progress,
+            is_stray,
+        )
         for log_dir in manager.dirs.online
     ]
     tasks: list[Pending[None]] = [
@@ -182,6 +191,10 @@ async def _merge(manager: "LogManager") -> None:
 
 async def _add(manager: "LogManager", topic_partition: TopicPartition, log: Log, *, is_future: bool) -> None:
     logs = manager.futures if is_future else manager.current
+    damaged = None if is_future else manager.dirs.set_aside(topic_partition)
+    if damaged is not None:  # nobody can tell which of the two is longer, before that one is repaired
+        set_aside.take_out(manager, manager.dirs.of_log(log), topic_partition, log, damaged.damage)
+        return
     other = logs.get(topic_partition)
     if other is not None:
         _ensure_same_topic(manager, other, log)

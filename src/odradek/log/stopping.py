@@ -2,15 +2,16 @@
 
     operations and background work end ─ per dir: logs closed ─ checkpoints ─ clean-shutdown marker ─ lock let go of
 
-The marker is the last thing that a dir gets, and only if every log in it was closed: the next start trusts it and reads
-no log. A dir that fails or is full on the way has none, and is recovered.
+The marker is the last thing that a dir gets, and only if every log in it was closed, or set aside with all of it on
+disk (`set_aside.py`): the next start trusts it and reads no log. A dir that fails or is full on the way has none, and
+is recovered.
 """
 
 from typing import TYPE_CHECKING
 
 from odradek.log import starting
 from odradek.log.dir_loading import Slices
-from odradek.log.failure import DiskFull, LogDirFailure
+from odradek.log.failure import DiskFull, LogFailure
 from odradek.log.flush import FlushPlan
 from odradek.log.log import Log
 from odradek.log.log_dir import LogDir, clean_shutdown_marker, mark_clean_job
@@ -53,7 +54,7 @@ async def _stop_dir(manager: "LogManager", log_dir: LogDir, broker_epoch: int) -
             await manager.dirs.run(
                 log_dir, log_dir.path, manager.cleaner.checkpoints.save_job(manager.disk, log_dir.path)
             )
-        if not log_dir.is_unclean:
+        if not log_dir.is_unclean and not any(found.needs_recovery for found in log_dir.set_aside.values()):
             marker = clean_shutdown_marker(manager.topic_configs.layers.release, broker_epoch)
             await manager.dirs.run(log_dir, log_dir.path, mark_clean_job(manager.disk, log_dir.path, marker))
     except errors.KafkaStorageError:
@@ -91,8 +92,8 @@ async def _close_some(manager: "LogManager", log_dir: LogDir, logs: list[Log]) -
 async def _close(manager: "LogManager", log_dir: LogDir, log: Log) -> None:
     try:
         plan = log.begin_close(manager.now_ms)
-    except LogDirFailure as failure:
-        manager.dirs.fail(log_dir, failure)
+    except LogFailure as failure:
+        manager.handle_failure(failure)
         return
     except DiskFull:
         log_dir.is_unclean = True

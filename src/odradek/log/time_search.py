@@ -16,7 +16,7 @@ from odradek.log import names
 from odradek.log.batch_check import BatchCheck
 from odradek.log.batch_pieces import BatchPieces
 from odradek.log.batch_search import DamagedSegment
-from odradek.log.failure import LogDirFailure, storage_error
+from odradek.log.failure import LogDamaged, storage_error
 from odradek.log.leader_epochs import LeaderEpochs
 from odradek.log.offset_index import ENTRY_SIZE as OFFSET_ENTRY_SIZE
 from odradek.log.offset_index import OffsetIndex
@@ -202,7 +202,7 @@ def _witnessed(file: DiskFile, segment: TimeTarget, place: Place) -> Iterator[Ba
     except DamagedSegment as damage:
         if check.is_proving_the_index:
             raise CorruptIndex(f"no batch up to offset {place.entry_offset} is at {place.position}") from damage
-        raise LogDirFailure(damage.reason, segment.path(names.LOG), damage.position) from damage
+        raise LogDamaged(damage.reason, segment.path(names.LOG), damage.position) from damage
 
 
 class _Witness:

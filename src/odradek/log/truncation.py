@@ -7,7 +7,7 @@ never synced: recovery would take a torn tail for damage. A log start offset pas
 from typing import TYPE_CHECKING
 
 from odradek.log.checkpoint import TopicPartition
-from odradek.log.failure import LogDirFailure
+from odradek.log.failure import LogFailure
 from odradek.log.log import Log
 from odradek.log.log_dir import LogDir
 from odradek.log.producer_rebuild import RebuildPlan, rebuild_job
@@ -62,8 +62,8 @@ def _cut(manager: "LogManager", log_dir: LogDir, log: Log, offset: int, fully: b
             log.truncate_fully_and_start_at(offset, manager.now_ms)
             return None
         return log.truncate_to(offset, manager.now_ms)
-    except LogDirFailure as failure:
-        manager.dirs.fail(log_dir, failure)
+    except LogFailure as failure:
+        manager.handle_failure(failure)
         raise
 
 

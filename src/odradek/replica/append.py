@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from odradek.log.append import CLIENT, AppendInfo
 from odradek.log.append import append_checked as append_to_log
-from odradek.log.failure import DiskFull, LogDirFailure
+from odradek.log.failure import DiskFull, LogFailure
 from odradek.log.log import Log
 from odradek.log.verification import VerificationGuard
 from odradek.protocol import errors
@@ -135,8 +135,8 @@ def _append_checked(
 ) -> AppendInfo | Pending[AppendInfo]:
     try:
         info = append_to_log(log, checked, partition.leader_epoch, now_ms, CLIENT)
-    except LogDirFailure as failure:
-        replicas.logs.handle_dir_failure(failure.path, failure)
+    except LogFailure as failure:
+        replicas.logs.handle_failure(failure)
         raise
     except DiskFull as full:
         replicas.logs.dirs.full(full.path)
@@ -196,6 +196,7 @@ async def flushed(
     if partition.log is log:
         partition.advance_high_watermark()
     elif not partition.is_leader:
+        partition.check_online()
         raise errors.NotLeaderOrFollower(f"{partition.name} has got another leader before the records were flushed.")
     if request.acks != ACKS_ALL or log.high_watermark > info.last_offset:
         return info

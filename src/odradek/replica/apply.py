@@ -20,7 +20,7 @@ from odradek.protocol import errors
 from odradek.protocol.uuids import format_uuid
 from odradek.reactor.pending import Pending
 from odradek.replica.isr import Isr
-from odradek.replica.partition import Partition
+from odradek.replica.partition import DAMAGED, DIR_FAILED, Partition
 from odradek.replica.topic import HostedTopic
 
 if TYPE_CHECKING:
@@ -240,14 +240,18 @@ async def _open(replicas: "ReplicaManager", opening: Opening) -> None:
             # After a kill the page cache holds what was never flushed: it is led, and shown, when it is on disk.
             await replicas.logs.flush(log)
     except errors.KafkaError:
-        partition.go_offline()
+        partition.go_offline(_why_offline(replicas, topic.name, partition.index))
         return
-    if partition.is_hosted:
+    if partition.is_hosted and not log.is_closed:  # else it was set aside while it was flushed
         take_role(replicas, partition, image, log)
         if replicas.logs.get_future(topic.name, partition.index) is not None:
             replicas.mover.resume(partition)  # a move that the last stop has cut short
         if replicas.on_opened is not None:
             replicas.on_opened(partition)
+
+
+def _why_offline(replicas: "ReplicaManager", topic: str, index: int) -> str:
+    return DIR_FAILED if replicas.logs.dirs.set_aside((topic, index)) is None else DAMAGED
 
 
 def _assigned_dir(replicas: "ReplicaManager", image: "PartitionImage") -> str | None:

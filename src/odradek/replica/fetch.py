@@ -11,7 +11,7 @@ does not wait for it: the entry stays fresh, and the next fetch finds it there.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from odradek.log.failure import LogDirFailure, NotInCache, storage_error
+from odradek.log.failure import LogFailure, NotInCache, storage_error
 from odradek.log.log import Log
 from odradek.log.read import HIGH_WATERMARK, LOG_END, TXN_COMMITTED, FetchedRecords
 from odradek.protocol import errors
@@ -267,8 +267,8 @@ def aborted(fetched: FetchedRecords) -> list[AbortedTransaction]:
 
 
 def _handle(replicas: "ReplicaManager", error: errors.KafkaError) -> None:
-    if isinstance(error, LogDirFailure):
-        replicas.logs.handle_dir_failure(error.path, error)
+    if isinstance(error, LogFailure):
+        replicas.logs.handle_failure(error)
 
 
 def _failed(index: int, error: errors.KafkaError) -> PartitionData:

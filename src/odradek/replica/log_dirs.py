@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from odradek.replica.manager import ReplicaManager
 
 UNKNOWN_BYTES = -1
+UNKNOWN_LAG = -1  # Kafka's own value for a replica of which nobody can tell how far it is
 
 Wanted = Mapping[str, frozenset[int]]  # partitions by topic
 
@@ -29,8 +30,12 @@ class DirVolume(NamedTuple):
 
 
 def replicas_in(replicas: "ReplicaManager", log_dir: LogDir, wanted: Wanted | None) -> list[ReplicaInDir]:
-    """`wanted` None is all."""
-    found = []
+    """`wanted` None is all. A log that is set aside is there too: it takes up its bytes, and has no lag to tell."""
+    found = [
+        ReplicaInDir(topic, index, aside.size, UNKNOWN_LAG, False)
+        for (topic, index), aside in sorted(log_dir.set_aside.items())
+        if wanted is None or index in wanted.get(topic, ())
+    ]
     for is_future, logs in ((False, log_dir.logs), (True, log_dir.futures)):
         for (topic, index), log in sorted(logs.items()):
             if wanted is None or index in wanted.get(topic, ()):

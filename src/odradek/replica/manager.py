@@ -15,7 +15,7 @@ from odradek.config.sources import BrokerLayers
 from odradek.log.append import AppendInfo
 from odradek.log.checkpoint import TopicPartition
 from odradek.log.log import Log
-from odradek.log.log_dir import LogDir
+from odradek.log.log_dir import LogDir, SetAside
 from odradek.log.manager import LogManager
 from odradek.metrics.registry import Registry
 from odradek.protocol import errors
@@ -32,7 +32,7 @@ from odradek.replica.fetch_entry import TopicKey
 from odradek.replica.isr import IsrProposal
 from odradek.replica.metrics import ReplicaMetrics
 from odradek.replica.openings import Openings
-from odradek.replica.partition import Partition
+from odradek.replica.partition import DAMAGED, DIR_FAILED, Partition
 from odradek.replica.session_cache import SessionCache
 from odradek.replica.topic import HostedTopic
 
@@ -123,6 +123,7 @@ class ReplicaManager:
         self._propose = propose
         self._mover: Mover | None = None
         logs.dirs.listen(self._dir_failed)
+        logs.dirs.listen_to_damage(self._log_set_aside)
         logs.on_replaced = self._log_replaced
         self.metrics.register(self)
 
@@ -283,9 +284,18 @@ class ReplicaManager:
         for topic, index in sorted(log_dir.offline):
             partition = self.partition(topic, index)
             if partition is not None:
-                partition.go_offline()
+                partition.go_offline(DIR_FAILED)
         if self.on_dir_failure is not None:
             self.on_dir_failure(log_dir.path)
+
+    def _log_set_aside(self, log_dir: LogDir, found: SetAside) -> None:
+        """Whoever waits for this partition is woken and told; the others do not notice.
+
+        Where another broker has a replica, a fetcher would begin here: drop the log, make an empty one, fetch it all.
+        """
+        partition = self.partition(*found.topic_partition)
+        if partition is not None:
+            partition.go_offline(DAMAGED)
 
     # The end.
 

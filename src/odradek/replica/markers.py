@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from odradek.log.append import COORDINATOR
-from odradek.log.failure import LogDirFailure
+from odradek.log.failure import LogFailure
 from odradek.reactor.pending import Pending
 from odradek.records.control import end_transaction_marker
 from odradek.replica.append import ACKS_ALL, AppendRequest, flushed, replicated
@@ -29,8 +29,8 @@ def append_marker(replicas: "ReplicaManager", partition: Partition, end: EndMark
     )
     try:
         info = log.append_as_leader(bytearray(batch), partition.leader_epoch, now_ms, origin=COORDINATOR)
-    except LogDirFailure as failure:
-        replicas.logs.handle_dir_failure(failure.path, failure)
+    except LogFailure as failure:
+        replicas.logs.handle_failure(failure)
         raise
     request = AppendRequest(ACKS_ALL, REPLICATION_MS_MAX, 0, now_ms)
     if log.log_end_offset - log.recovery_point >= log.config.flush_messages:

@@ -11,7 +11,7 @@ the dir that was asked for. After a restart the copies that were left go on.
 
 from typing import TYPE_CHECKING, Any
 
-from odradek.log.failure import LogDirFailure, NotInCache
+from odradek.log.failure import LogFailure, NotInCache
 from odradek.log.log import Log
 from odradek.log.read import LOG_END
 from odradek.protocol import errors
@@ -83,8 +83,8 @@ class Mover:
                     return
                 else:
                     await self._replicas.loop.sleep(RETRY_MS)
-            except LogDirFailure as failure:
-                logs.handle_dir_failure(failure.path, failure)
+            except LogFailure as failure:
+                logs.handle_failure(failure)
                 return
             except (errors.KafkaError, Cancelled):
                 return  # given up, or its disk is full, or we stop: the copy stays until it is asked for again

@@ -8,7 +8,7 @@ its high watermark has passed the start of its epoch: it may know less than the 
 from typing import TYPE_CHECKING
 
 from odradek.log import names
-from odradek.log.failure import LogDirFailure
+from odradek.log.failure import LogFailure
 from odradek.log.log import Log
 from odradek.log.lookup import EARLIEST, LATEST, NOTHING, FoundOffset
 from odradek.log.time_search import LargestTimestamp
@@ -86,8 +86,8 @@ async def _search(replicas: "ReplicaManager", log: Log, timestamp: int) -> Found
     )
     try:
         found: FoundOffset | None = await replicas.loop.submit(job)
-    except LogDirFailure as failure:
-        replicas.logs.handle_dir_failure(failure.path, failure)
+    except LogFailure as failure:
+        replicas.logs.handle_failure(failure)
         raise
     log.note_times(generation, told)
     return found

@@ -1,7 +1,7 @@
 """A partition as this broker hosts it: its log, who leads it, and who waits for it.
 
     online     its log is open; as the leader it takes appends and serves fetches
-    offline    its log dir has failed: KAFKA_STORAGE_ERROR to everybody
+    offline    its log dir has failed, or its log is damaged and set aside: KAFKA_STORAGE_ERROR to everybody
     opening    the metadata names us, the log is being made: NOT_LEADER_OR_FOLLOWER, clients come again
 
 The high watermark is worked out by `isr.py`. Whoever waits is woken when it moves: fetches by `watchers`, which hold
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 NO_LEADER = -1
 NO_EPOCH = -1
 
+DIR_FAILED = "its log dir has failed"
+DAMAGED = "its log is damaged and was set aside; the broker's log tells where"
+
 
 class Waiter(Protocol):
     def check(self) -> bool: ...
@@ -39,6 +42,7 @@ class Partition:
         "leader_epoch",
         "leader_id",
         "log",
+        "offline_reason",
         "partition_epoch",
         "replicas",
         "sync",
@@ -59,6 +63,7 @@ class Partition:
         self.sync: Isr | None = None  # on the leader
         self.is_leader = False
         self.is_offline = False
+        self.offline_reason = ""  # as clients may know it: no paths
         self.is_hosted = True  # until it is deleted or given to other brokers
         self.is_moving = False  # a copy in another log dir is being made
         self.watchers: dict[FetchEntry, None] | None = None
@@ -100,8 +105,9 @@ class Partition:
         self.is_leader = False
         self.wake()
 
-    def go_offline(self) -> None:
+    def go_offline(self, reason: str) -> None:
         self.is_offline = True
+        self.offline_reason = reason
         self.is_leader = False
         self.log = None
         self.sync = None
@@ -132,8 +138,7 @@ class Partition:
         return self.log
 
     def check_leader_epoch(self, current_leader_epoch: int) -> None:
-        if self.is_offline:
-            raise errors.KafkaStorageError(f"The log dir of {self.name} is offline.")
+        self.check_online()
         if current_leader_epoch == NO_EPOCH or current_leader_epoch == self.leader_epoch:
             return
         if current_leader_epoch < self.leader_epoch:
@@ -144,9 +149,11 @@ class Partition:
             f"{self.name} is in leader epoch {self.leader_epoch}, the request knows the later {current_leader_epoch}."
         )
 
-    def _not_leader(self) -> errors.KafkaError:
+    def check_online(self) -> None:
         if self.is_offline:
-            return errors.KafkaStorageError(f"The log dir of {self.name} is offline.")
+            raise errors.KafkaStorageError(f"{self.name} is offline: {self.offline_reason}.")
+
+    def _not_leader(self) -> errors.KafkaError:
         return errors.NotLeaderOrFollower(f"{self.name} is led by node {self.leader_id}, not by this one.")
 
     def check_min_in_sync(self) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from odradek.log.append import COORDINATOR
-from odradek.log.failure import DiskFull, LogDirFailure, NotInCache
+from odradek.log.failure import DiskFull, LogFailure, NotInCache
 from odradek.log.log import Log
 from odradek.log.manager import LogManager
 from odradek.log.read import LOG_END
@@ -71,8 +71,8 @@ class PartitionLog:
         try:
             partition.check_min_in_sync()
             info = log.append_as_leader(self._batch(records, now_ms), epoch, now_ms, origin=COORDINATOR)
-        except LogDirFailure as failure:
-            self._logs.handle_dir_failure(failure.path, failure)
+        except LogFailure as failure:
+            self._logs.handle_failure(failure)
             raise errors.NotCoordinator(failure.message) from failure
         except errors.KafkaError as error:
             if isinstance(error, DiskFull):
@@ -139,8 +139,8 @@ class PartitionLog:
         except NotInCache as cold:
             await self._logs.read_ahead(log, cold)
             return [], offset
-        except LogDirFailure as failure:
-            self._logs.handle_dir_failure(failure.path, failure)
+        except LogFailure as failure:
+            self._logs.handle_failure(failure)
             raise
         if fetched.records is None:
             return None

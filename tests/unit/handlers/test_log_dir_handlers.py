@@ -70,7 +70,7 @@ def test_only_what_was_asked_for(plane):
 
 def test_a_failed_dir_is_told(plane):
     failed = dir_of(plane)
-    plane.logs.handle_dir_failure(failed, LogDirFailure("it smells of smoke", failed))
+    plane.logs.handle_failure(LogDirFailure("it smells of smoke", failed))
     found = describe(plane)
     assert (found[failed].error_code, found[failed].topics) == (errors.KafkaStorageError.code, [])
     assert plane.fetch_one().error_code == errors.KafkaStorageError.code
@@ -159,7 +159,7 @@ def test_what_cannot_be_moved(plane):
     assert alter(plane, B, topic="nope") == errors.UnknownTopicOrPartition.code
     failed = dir_of(plane, 1)
     other = B if failed == A else A
-    plane.logs.handle_dir_failure(failed, LogDirFailure("it smells of smoke", failed))
+    plane.logs.handle_failure(LogDirFailure("it smells of smoke", failed))
     assert alter(plane, failed) == errors.KafkaStorageError.code
     assert alter(plane, other, index=1) == errors.KafkaStorageError.code
 

@@ -8,6 +8,7 @@ from odradek.log.checkpoint import read_offsets
 from odradek.log.cleanable import filthiest, first_dirty_offset, first_uncleanable_offset, log_to_clean
 from odradek.log.cleaner import Cleaner, CleanerConfig
 from odradek.log.config import LogConfig
+from odradek.log.failure import LogDamaged, LogDirFailure
 from odradek.log.load import load_log
 from odradek.log.log import Log
 from odradek.log.read import LOG_END
@@ -42,9 +43,7 @@ class Broker:
         self.log_dir = log_dir
         self.failures = []
         self.storage = Storage(ports.disk, ports.rng)
-        self.cleaner = Cleaner(
-            self.loop, self.jobs, config, on_dir_failure=lambda log_dir, reason: self.failures.append((log_dir, reason))
-        )
+        self.cleaner = Cleaner(self.loop, self.jobs, config, on_failure=self.failures.append)
         self.cleaner.checkpoints.add_dir(log_dir, {})
 
     def log(self, topic, config=CONFIG):
@@ -267,7 +266,7 @@ def test_the_segment_in_which_a_round_stopped_is_still_dirty(broker):
 # --- what makes it give up ---
 
 
-def test_a_damaged_log_is_set_aside_and_the_others_go_on(broker):
+def test_a_damaged_log_is_told_with_file_and_position_and_the_others_go_on(broker):
     bad, good = broker.log("bad"), broker.log("good")
     for log in (bad, good):
         broker.append(log, ("a", "1"))
@@ -277,9 +276,10 @@ def test_a_damaged_log_is_set_aside_and_the_others_go_on(broker):
     file.close()
     results = {broker.clean(), broker.clean()}
     assert results == {True, False}
-    assert list(broker.cleaner.uncleanable) == [bad.directory]
-    assert "crc" in broker.cleaner.uncleanable[bad.directory]
-    assert len(good.segments) == 2 and not broker.failures
+    (damage,) = broker.failures
+    assert isinstance(damage, LogDamaged) and "crc" in damage.reason
+    assert (damage.path, damage.position) == (bad.segments.first.path(names.LOG), 0)
+    assert len(good.segments) == 2
 
 
 def test_a_paused_log_is_not_cleaned_until_it_was_resumed_as_often(broker):
@@ -372,7 +372,7 @@ def test_a_failing_disk_is_reported_with_its_dir(sim_broker):
     sim_broker.append(log, ("a", "2"))
     sim_broker.ports.disk.fail("fsync", path=names.CLEANED)
     assert sim_broker.clean() is False
-    assert [log_dir for log_dir, _ in sim_broker.failures] == ["/logs"]
+    assert [type(failure) for failure in sim_broker.failures] == [LogDirFailure]
 
 
 def test_a_full_disk_is_tried_again(sim_broker):

@@ -8,11 +8,10 @@ from odradek.log import names, transaction_index
 from odradek.log.clean_batches import LastRecord
 from odradek.log.clean_job import CleanerLimits, CleanTask, begin_round, clean, clean_group
 from odradek.log.config import LogConfig
-from odradek.log.failure import DiskFull, LogDirFailure
+from odradek.log.failure import DiskFull, LogDamaged, LogDirFailure
 from odradek.log.offset_index import OffsetIndex
 from odradek.log.time_index import TimeIndex
 from odradek.log.transaction_index import AbortedTransaction
-from odradek.protocol import errors
 from odradek.reactor.ports import Cancelled
 from odradek.records.batch import batches
 from odradek.records.compression import GZIP, LZ4, NONE, SNAPPY, ZSTD
@@ -480,13 +479,13 @@ def test_damage_is_not_copied_under_a_new_crc():
     data = bytearray(batch(0, ("a", "1"), ("a", "2")))
     data[-3] ^= 1
     partition = Partition({0: bytes(data)}, 2)
-    with pytest.raises(errors.CorruptMessage):
+    with pytest.raises(LogDamaged):
         partition.clean()
 
 
 def test_a_batch_that_is_cut_off_is_damage():
     partition = Partition({0: batch(0, ("a", "1"))[:-1]}, 1)
-    with pytest.raises(errors.CorruptMessage, match="cut off"):
+    with pytest.raises(LogDamaged, match="cut off"):
         partition.clean()
 
 
@@ -494,7 +493,7 @@ def test_a_file_that_is_shorter_than_its_segment_is_damage():
     partition = Partition({0: batch(0, ("a", "1")) + batch(1, ("b", "1"))}, 2)
     file = partition.disk.open(partition.path(0))
     file.truncate(partition.segments[0] - 1)
-    with pytest.raises(errors.CorruptMessage, match="cut off"):
+    with pytest.raises(LogDamaged, match="cut off"):
         partition.clean()
 
 
@@ -504,7 +503,7 @@ def test_damage_in_the_clean_part_is_found_too(codec):
     data[30] ^= 1  # in the base timestamp: only the crc can tell
     partition = Partition({0: bytes(data), 2: batch(2, ("a", "2"))}, 3)
     partition.first_dirty_offset = 2
-    with pytest.raises(errors.CorruptMessage):
+    with pytest.raises(LogDamaged):
         partition.clean()
 
 

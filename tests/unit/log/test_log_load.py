@@ -4,7 +4,7 @@ import pytest
 
 from log_kit import NOW, Partition, batch, config, read_batches
 from odradek.log import failpoint, names, producer_snapshot
-from odradek.log.failure import LogDirFailure
+from odradek.log.failure import LogDamaged
 from odradek.sim.crash import KEEP_ALL, LOSE_ALL, SimCrash
 from odradek.sim.disk import SimDisk
 from odradek.sim.rng import SimRng
@@ -104,7 +104,7 @@ def test_a_damaged_snapshot_is_passed_over(partition):
 def test_damaged_leader_epochs_fail_the_dir(partition):
     partition.close()
     partition.disk.damage(f"{partition.directory}/{names.LEADER_EPOCHS}", 0, b"9")
-    with pytest.raises(LogDirFailure, match="leader epochs"):
+    with pytest.raises(LogDamaged, match="leader epochs"):
         partition.load(clean=True)
 
 
@@ -137,7 +137,7 @@ def test_a_flipped_bit_below_the_recovery_point_fails_the_dir(partition):
     partition.recovery_point = 20
     partition.disk.flip_bit(path(partition, 18), 100)
     before = partition.disk.snapshot()
-    with pytest.raises(LogDirFailure) as failure:
+    with pytest.raises(LogDamaged) as failure:
         partition.load(clean=False)
     assert failure.value.path == path(partition, 18) and failure.value.position == 0
     assert partition.disk.snapshot()[f"/{path(partition, 18)}"] == before[f"/{path(partition, 18)}"]
@@ -147,7 +147,7 @@ def test_a_flipped_bit_below_the_recovery_point_fails_the_dir(partition):
 def test_a_file_cut_short_below_the_recovery_point_fails_the_dir(partition, cut):
     partition.disk.open(path(partition, 18)).truncate(2 * SIZE - cut)
     for clean in (False, True):
-        with pytest.raises(LogDirFailure):
+        with pytest.raises(LogDamaged):
             partition.load(clean=clean)
 
 

@@ -6,7 +6,7 @@ from log_kit import NOW, Partition, config, marker, read_records
 from manager_kit import SimBroker
 from odradek.log import names
 from odradek.log.append import COORDINATOR
-from odradek.log.failure import LogDirFailure
+from odradek.log.failure import LogDamaged, LogDirFailure
 from odradek.records.batch import batches
 
 QUIET = {"index_interval_bytes": 1 << 20, "retention_ms": -1}  # no entry in the offset index
@@ -64,10 +64,10 @@ def two_epochs(partition):
 def test_somebody_speaks_of_what_is_gone(appends, count):
     partition = closed(appends)
     path = cut(partition, count)
-    with pytest.raises(LogDirFailure, match="was in it") as failure:
+    with pytest.raises(LogDamaged, match="was in it") as failure:
         read_again(partition)
     assert (failure.value.path, failure.value.position) == (path, partition.disk.size(path))
-    with pytest.raises(LogDirFailure, match="was in it"):
+    with pytest.raises(LogDamaged, match="was in it"):
         list(read_records(partition.log))
 
 
@@ -141,9 +141,9 @@ def test_the_cleaners_checkpoint_tells_whether_a_log_was_ever_compacted():
     assert broker.failed == []
 
 
-def test_without_one_the_dir_goes_offline():
+def test_without_one_the_log_is_set_aside():
     broker = broker_with_a_gap()
     log = broker.start().get("topic", 0)
     assert not log.was_compacted
-    with pytest.raises(LogDirFailure):
+    with pytest.raises(LogDamaged):
         list(read_records(log))

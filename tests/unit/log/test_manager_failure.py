@@ -51,10 +51,8 @@ def test_the_others_go_on(broker):
 
 
 def test_the_last_dir_is_told_as_such(broker):
-    failure = LogDirFailure("it smells of smoke", "data/a/topic-0/00000000000000000000.log")
-    assert broker.manager.handle_dir_failure(failure.path, failure), "one is left"
-    assert broker.manager.handle_dir_failure("data/a", failure), "twice is once"
-    assert not broker.manager.handle_dir_failure("data/b", failure)
+    for path in ("data/a/topic-0/00000000000000000000.log", "data/a", "data/b"):  # twice is once
+        broker.manager.handle_failure(LogDirFailure("it smells of smoke", path))
     assert broker.failed == [("data/a", False), ("data/b", True)]
     assert not broker.manager.current
     with pytest.raises(errors.KafkaStorageError):
@@ -63,7 +61,7 @@ def test_the_last_dir_is_told_as_such(broker):
 
 
 def test_what_may_lie_in_an_offline_dir_is_not_made_again(broker):
-    broker.manager.handle_dir_failure("data/a", LogDirFailure("gone", "data/a"))
+    broker.manager.handle_failure(LogDirFailure("gone", "data/a"))
     with pytest.raises(errors.KafkaStorageError, match=r"offline \(data/a\)"):
         broker.create(partition=0)
     assert broker.create("new", is_new=True).directory == "data/b/new-0"

@@ -126,9 +126,9 @@ def test_deleting_and_creating_take_turns(broker):
     assert deleting.is_done and values(log) == []
 
 
-def test_a_log_can_be_set_aside(broker):
+def test_a_log_can_be_made_a_stray(broker):
     broker.append(broker.create(), "a")
-    assert broker.run(broker.manager.set_aside("topic", 0))
+    assert broker.run(broker.manager.make_stray("topic", 0))
     broker.sleep(120_000)
     (stray,) = broker.manager.dirs.by_path["data/a"].strays
     assert stray.endswith("-stray") and "00000000000000000000.log" in broker.names(stray)

@@ -7,7 +7,7 @@ import pytest
 from log_kit import batch
 from manager_kit import TOPIC_ID, RealBroker, values
 from odradek.log import names
-from odradek.log.failure import LogDirFailure, NotInCache
+from odradek.log.failure import LogDamaged, NotInCache
 from odradek.log.log_dir import LogDirRefused
 from odradek.log.manager import LogManager
 from odradek.records.batch import batches
@@ -88,7 +88,7 @@ def fetched_bytes(broker, log):
     return total
 
 
-def test_a_bit_that_flips_between_stop_and_start_takes_the_dir_offline(dirs):
+def test_a_bit_that_flips_between_stop_and_start_sets_the_log_aside(dirs):
     broker = RealBroker(*dirs)
     broker.run(broker.manager.start())
     log = broker.run(broker.manager.get_or_create("topic", 0, TOPIC_ID))
@@ -109,9 +109,10 @@ def test_a_bit_that_flips_between_stop_and_start_takes_the_dir_offline(dirs):
         if not flipped:
             assert fetched_bytes(broker, log) == size
         else:
-            with pytest.raises(LogDirFailure, match="checksum") as failure:
+            with pytest.raises(LogDamaged, match="checksum") as failure:
                 fetched_bytes(broker, log)
             assert (failure.value.path, failure.value.position) == (str(path), size // 2)
-            assert [log_dir.path for log_dir in broker.manager.dirs.offline] == [str(dirs[0])]
+            assert not broker.manager.dirs.offline and broker.manager.get("topic", 0) is None
+            assert broker.manager.dirs.set_aside(("topic", 0)).damage is failure.value
         broker.run(broker.manager.stop())
         broker.close()

@@ -4,7 +4,7 @@ import pytest
 
 from log_kit import NOW, Partition, batch, config, read_bytes, read_warm, run
 from odradek.log import names, soundness, unchecked
-from odradek.log.failure import LogDirFailure, NotInCache
+from odradek.log.failure import LogDamaged, NotInCache
 from odradek.log.producer_rebuild import rebuild_job
 from odradek.log.read import LOG_END, read_ahead
 from odradek.records import layout
@@ -100,7 +100,7 @@ def test_damage_is_told_with_file_and_position(partition):
     path = flip(partition, 4, size // 2 + 70)
     assert read_bytes(partition.log, 4, 1, isolation=LOG_END)
     for _ in range(2):
-        with pytest.raises(LogDirFailure, match="checksum") as failure:
+        with pytest.raises(LogDamaged, match="checksum") as failure:
             partition.log.read(5, 1)
         assert (failure.value.path, failure.value.position) == (path, size // 2)
 
@@ -108,7 +108,7 @@ def test_damage_is_told_with_file_and_position(partition):
 def test_the_end_of_a_replica_is_looked_up_in_sound_bytes_only(partition):
     partition.log.update_high_watermark(7)
     flip(partition, 6, partition.log.segments.get(6).size // 2 + 7)
-    with pytest.raises(LogDirFailure):
+    with pytest.raises(LogDamaged):
         partition.log.high_watermark_place()
 
 
@@ -134,7 +134,7 @@ def test_a_verdict_of_a_job_is_remembered(partition):
 
 def test_damage_that_a_job_finds_is_told_on_the_reactor(partition):
     path = flip(partition, 4, 90)
-    with pytest.raises(LogDirFailure) as failure:
+    with pytest.raises(LogDamaged) as failure:
         partition.log.note_checked(checked_elsewhere(partition.log, 4, lambda: None))
     assert (failure.value.path, failure.value.position) == (path, 0)
 
@@ -167,7 +167,7 @@ def test_a_cut_leaves_no_claim_about_what_will_follow():
 
 def test_a_truncation_does_not_go_by_damaged_headers(partition):
     path = flip(partition, 8, 6)
-    with pytest.raises(LogDirFailure) as failure:
+    with pytest.raises(LogDamaged) as failure:
         partition.truncate(8)
     assert failure.value.path == path
 
@@ -199,7 +199,7 @@ def read_all(log, max_bytes):
 
 def test_a_time_is_not_looked_up_in_damaged_batches(partition):
     path = flip(partition, 4, 80)
-    with pytest.raises(LogDirFailure) as failure:
+    with pytest.raises(LogDamaged) as failure:
         run(partition.log.lookup_job(NOW + 45))
     assert (failure.value.path, failure.value.position) == (path, 0)
 
@@ -210,7 +210,7 @@ def test_producers_are_not_rebuilt_from_damaged_batches():
         partition.append(b"x", producer=1, sequence=sequence)
     plan = partition.log.truncate_to(3, NOW)
     flip(partition, 0, layout.HEADER_SIZE + 2)
-    with pytest.raises(LogDirFailure):
+    with pytest.raises(LogDamaged):
         run(rebuild_job(partition.disk, plan))
 
 
@@ -235,7 +235,7 @@ def test_recovery_below_the_recovery_point_believes_the_epochs_on_disk():
     partition.flush()
     size = partition.log.size // 6
     path = flip(partition, 0, 2 * size + layout.LEADER_EPOCH_OFFSET + 3)
-    with pytest.raises(LogDirFailure, match="leader epoch 5, not 1") as failure:
+    with pytest.raises(LogDamaged, match="leader epoch 5, not 1") as failure:
         partition.load(clean=False)
     assert (failure.value.path, failure.value.position) == (path, 2 * size)
 
@@ -294,7 +294,7 @@ def epochs_told_after(damage):
     try:
         partition.load(clean=True)
         partition.records()
-    except LogDirFailure:
+    except LogDamaged:
         return None
     return [partition.log.end_offset_for_epoch(epoch) for epoch in range(11)]
 

@@ -9,7 +9,7 @@ that wait for it, and each of these looks once more.
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.log.failure import LogDirFailure, NotInCache
+from odradek.log.failure import LogFailure, NotInCache
 from odradek.protocol import errors
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Buffer
@@ -164,8 +164,8 @@ class DelayedShareFetch:
                 assert led.partition.log is not None
                 self._cold.append((led.partition.log, cold))
             except errors.KafkaError as error:
-                if isinstance(error, LogDirFailure):
-                    self._manager.replicas.logs.handle_dir_failure(error.path, error)
+                if isinstance(error, LogFailure):
+                    self._manager.replicas.logs.handle_failure(error)
                 results[place] = Fetched(error=error)
             else:
                 if read.read_to >= 0:
