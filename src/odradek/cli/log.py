@@ -1,4 +1,4 @@
-"""`odradek log`: look into the files of a log dir, and check them, without changing anything.
+"""`odradek log`: look into the files of a log dir, check them, and mend what is damaged.
 
 What reads the files is imported when a command runs: every other command would pay for it.
 """
@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from odradek.cli import log_repair
 from odradek.cli.failure import Failure
 from odradek.cli.progress import Progress
 from odradek.log import dump_files
@@ -22,7 +23,7 @@ OFFSET_DIGITS = 20  # a segment is named by its first offset
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("log", help="the files of a log dir: dump, check")
+    parser = commands.add_parser("log", help="the files of a log dir: dump, check, repair")
     parser.set_defaults(run=lambda _: print(parser.format_help()) or 0)
     actions = parser.add_subparsers(metavar="ACTION")
 
@@ -49,6 +50,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help="producer.id.expiration.ms of the broker (default: %(default)s)",
     )
     check.set_defaults(run=_check)
+
+    log_repair.add_to(actions)
 
 
 def _disk() -> Disk:

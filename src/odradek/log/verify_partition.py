@@ -19,7 +19,7 @@ METADATA_TOPIC = "__cluster_metadata"
 
 _SEGMENT_FILE = re.compile(r"(?P<base>[0-9]{20})\.(?P<suffix>log|index|timeindex|txnindex|snapshot)$")
 _METADATA_SNAPSHOT = re.compile(r"(?P<offset>[0-9]{20})-(?P<epoch>[0-9]{10})\.checkpoint$")
-_ON_ITS_WAY = re.compile(r".*\.(?P<state>deleted|cleaned|swap|part|tmp)$")
+_ON_ITS_WAY = re.compile(r".*\.(?P<state>deleted|cleaned|swap|part|tmp|damaged)$")
 _OTHER_NAMES = {"leader-epoch-checkpoint", "partition.metadata"}
 
 

@@ -1,0 +1,116 @@
+"""`odradek log repair`: says what is damaged in a log dir and which offsets are lost, and mends it, keeping copies."""
+
+import argparse
+import json
+from typing import TYPE_CHECKING, Any
+
+from odradek.cli.failure import Failure, Refusal
+from odradek.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from odradek.log.repair import Diagnosis, LogDirState
+    from odradek.reactor.ports import Disk, Job
+
+
+def add_to(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    repair = actions.add_parser(
+        "repair",
+        help="mend damaged partitions of a log dir whose broker is stopped",
+        description="Finds the damaged batches of a log dir, says which offsets are lost, and writes the logs anew "
+        "without them. Every file that is changed or removed is kept beside the new one as NAME.1.damaged.",
+        epilog="exit status: 0 nothing is damaged, or all of it was mended; 1 damage was found and --dry-run given",
+    )
+    repair.add_argument("directory", metavar="DIR", help="a log dir, or the directory of one partition in it")
+    repair.add_argument("--partition", metavar="TOPIC-N", help="look at this one only")
+    repair.add_argument("--dry-run", action="store_true", help="say what would be lost, and change nothing")
+    repair.add_argument("--json", action="store_true", help="one object per damaged partition")
+    repair.set_defaults(run=_repair)
+
+
+def _repair(options: argparse.Namespace) -> int:
+    from odradek.log import repair
+    from odradek.log.file_forms import MalformedFile
+    from odradek.log.log_dir import LogDirRefused, lock_dir
+    from odradek.reactor.adapters.disk import SystemDisk
+
+    disk: Disk = SystemDisk()
+    path, wanted = _place(disk, options)
+    try:
+        lock = lock_dir(disk, path)
+    except LogDirRefused:
+        raise Refusal(f"{path} is in use: stop the broker first, so that nobody writes to what is mended") from None
+    except OSError as error:
+        raise _unreadable(error, path) from None
+    try:
+        damaged = _each(disk, repair.LogDirState(disk, path), wanted, options)
+    except MalformedFile as error:
+        raise Refusal(f"{path}: a checkpoint cannot be read, line {error.position}: {error.reason}") from None
+    except OSError as error:
+        raise _unreadable(error, path) from None
+    finally:
+        lock.release()
+    if not damaged and not options.json:
+        print(f"{path}: nothing is damaged")
+    return 1 if damaged and options.dry_run else 0
+
+
+def _place(disk: "Disk", options: argparse.Namespace) -> tuple[str, str | None]:
+    """The log dir, and the one partition that is meant, if it is one."""
+    from odradek.log import names
+
+    path = options.directory.rstrip("/") or "/"
+    if not disk.is_dir(path):
+        raise Failure(f"{path}: no such directory")
+    parent, _, name = path.rpartition("/")
+    is_partition = any(entry.endswith(names.LOG) for entry in disk.list(path))
+    if is_partition and options.partition in (None, name):
+        return parent or ".", name
+    return path, options.partition
+
+
+def _each(disk: "Disk", state: "LogDirState", wanted: str | None, options: argparse.Namespace) -> int:
+    from odradek.log import repair
+
+    found = [each for each in repair.partitions_in(disk, state.path) if wanted in (None, each[0])]
+    if wanted is not None and not found:
+        raise Failure(f"{state.path}: there is no partition {wanted}")
+    damaged = 0
+    progress = Progress("batches checked")
+    for name, topic_partition in found:
+        diagnosis: Diagnosis = _finished(repair.diagnose(disk, state, name, topic_partition), progress)
+        if diagnosis.damages:
+            damaged += 1
+            copies = [] if options.dry_run else _finished(repair.mend(disk, state, diagnosis), progress)
+            progress.done()
+            _show(diagnosis, copies, options)
+    progress.done()
+    return damaged
+
+
+def _finished(job: "Job", progress: Progress) -> Any:
+    while True:
+        try:
+            next(job)
+        except StopIteration as end:
+            return end.value
+        progress.advance()
+
+
+def _show(found: "Diagnosis", copies: list[str], options: argparse.Namespace) -> None:
+    if options.json:
+        print(json.dumps({**found.form(), "is_mended": not options.dry_run, "copies": copies}))
+        return
+    print(f"{found.name}:")
+    for damage in found.damages:
+        print(f"  damaged   {damage}")
+    for lost in found.lost:
+        print(f"  lost      {lost}")
+    if not found.lost:
+        print("  lost      nothing")
+    for copy in copies:
+        print(f"  kept      {found.directory}/{copy}")
+    print(f"  {'would be mended' if options.dry_run else 'mended'}; the log ends at offset {found.end_offset}")
+
+
+def _unreadable(error: OSError, path: str) -> Refusal:
+    return Refusal(f"{error.filename or path}: {error.strerror}")
