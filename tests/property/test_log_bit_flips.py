@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from log_kit import batch
+from log_kit import batch, run
 from manager_kit import SimBroker, values
-from odradek.log import names, soundness
+from odradek.log import names, repair, soundness
 from odradek.log.checkpoint import read_offsets
 from odradek.log.failure import LogDamaged, NotInCache
 from odradek.log.read import LOG_END
@@ -191,6 +191,27 @@ def test_a_flipped_bit_in_an_index_changes_no_answer(number, bit, max_bytes, is_
     found, damage = read_it(broker, max_bytes, is_cold)
     assert damage is None and broker.failed == broker.set_aside == []
     assert [one.buffer for one in found] == [one.buffer for _, _, one in STOPPED.batches]
+
+
+@settings(max_examples=60)
+@given(number=st.integers(0, STOPPED.bytes_in_all() - 1), bit=st.integers(0, 7))
+def test_what_is_set_aside_is_served_again_after_a_repair(number, bit):
+    path, position = STOPPED.place(number)
+    broker = STOPPED.flipped(path, position, bit)
+    state = repair.LogDirState(broker.disk, "data/a")
+    found = run(repair.diagnose(broker.disk, state, "topic-0", ("topic", 0)))
+    if found.damages:
+        run(repair.mend(broker.disk, state, found))
+    lost = {offset for each in found.lost for offset in range(each.first, each.end)}
+    served_again, damage = read_it(broker, 1 << 20, False)
+    assert damage is None and broker.set_aside == broker.failed == []
+    expected = [offset for offset in offsets(one for _, _, one in STOPPED.batches) if offset not in lost]
+    assert offsets(served_again) == expected
+    assert len(lost) <= 3, "no more than were in the batch"
+
+
+def offsets(found):
+    return [record.offset for one in found for record in one.records()]
 
 
 def check_flip(path, position, bit, max_bytes, is_cold, at_once):

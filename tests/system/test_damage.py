@@ -1,10 +1,12 @@
 """One flipped bit, as a user meets it: the broker starts, says what to do, and loses what is damaged and no more."""
 
 import json
+import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 from broker_process import BrokerProcess
@@ -135,7 +137,9 @@ def test_a_flipped_bit_costs_its_batch_and_no_more(tmp_path, how):
 
 
 def check_it_is_set_aside(damaged):
-    broker = BrokerProcess("--data", str(damaged.data)).wait_until_ready()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        metrics = f"127.0.0.1:{free.getsockname()[1]}"
+    broker = BrokerProcess("--data", str(damaged.data), "--metrics", metrics).wait_until_ready()
     client = Client(broker.address)
     refused = Client(broker.address)
     try:
@@ -147,6 +151,8 @@ def check_it_is_set_aside(damaged):
         assert list_offsets(client, "orders") == STORAGE_ERROR
         assert produce(client, "others", BATCHES) == 0
         assert described(client) == {"orders": -1, "others": 0}
+        with urlopen(f"http://{metrics}/metrics", timeout=10) as page:
+            told = [line for line in page.read().decode().splitlines() if line.startswith("odradek_log")]
     finally:
         client.close()
         refused.close()
@@ -154,6 +160,9 @@ def check_it_is_set_aside(damaged):
     assert status == 0
     (line,) = [line for line in log.splitlines() if "partition orders-0 is set aside" in line]
     assert any(f"({path}, byte {position})" in line for path, position, _ in damaged.places)
+    assert "odradek_log_logmanager_damagedpartitioncount 1" in told
+    (at,) = [line for line in told if line.startswith("odradek_log_log_damagedatbyte")]
+    assert any(f'file="{path}"' in at and at.endswith(f" {position}") for path, position, _ in damaged.places)
     assert f"odradek log repair {damaged.data} --partition orders-0 --dry-run" in line
 
 

@@ -102,7 +102,10 @@ class ControllerServer:
             with shared.waits.on(lambda: f"the metadata log in {shared.dirs.metadata_dir} to be read"):
                 await shared.raft.start()
         except errors.KafkaError as error:
-            raise StartRefused(f"The metadata log cannot be opened: {error.message}") from error
+            raise StartRefused(
+                f"The metadata log cannot be opened: {error.message}. 'odradek log repair' leaves it alone, as it is "
+                "the quorum's: bring its directory back from a copy, or with more controllers from one of the others."
+            ) from error
         self._ensure_alone()
         self.controller = shared.services.controller = await self._make_controller()
         self.controller.start()

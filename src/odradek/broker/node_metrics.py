@@ -8,6 +8,7 @@ from odradek.metadata.topics import NO_LEADER
 from odradek.metrics.registry import Collected, Number, Registry
 
 _CONTROLLER = "KafkaController"
+OURS = "odradek.log"  # what Kafka has no name for is not put among its own
 
 
 def register(registry: Registry, services: Services) -> None:
@@ -33,7 +34,7 @@ def _register_broker(registry: Registry, services: Services) -> None:
         lambda: services.metadata.image.append_ms,
     )
     registry.gauge("kafka.log", "LogManager", "OfflineLogDirectoryCount", lambda: len(services.logs.dirs.offline))
-    registry.gauge("kafka.log", "LogManager", "DamagedPartitionCount", lambda: len(list(_of_damage(services.logs))))
+    registry.gauge(OURS, "LogManager", "DamagedPartitionCount", lambda: len(list(_of_damage(services.logs))))
     registry.gauge("kafka.log", "LogManager", "CordonedLogDirectoryCount", lambda: len(services.logs.dirs.cordoned))
     for path in services.logs.dirs.by_path:
         _register_dir(registry, services, path)
@@ -121,11 +122,11 @@ def _of_logs(logs: Any) -> Iterator[Collected]:
 
 
 def _of_damage(logs: Any) -> Iterator[Collected]:
-    """Our own: Kafka takes the whole dir offline, and has nothing to count."""
+    """Kafka takes the whole dir offline for one of them, and has nothing to count."""
     for log_dir in logs.dirs.online:
         for (topic, partition), found in sorted(log_dir.set_aside.items()):
             tags = {"topic": topic, "partition": str(partition), "file": found.damage.path}
-            yield "kafka.log", "Log", "DamagedAtByte", tags, found.damage.position or 0
+            yield OURS, "Log", "DamagedAtByte", tags, found.damage.position or 0
 
 
 class IdleShare:

@@ -8,6 +8,7 @@ from odradek.coordinator.group.commits import Commit, CommitFrom
 from odradek.coordinator.group.coordinator import TOPIC, GroupCoordinator
 from odradek.coordinator.group.member import Joiner
 from odradek.coordinator.shards import java_hash, partition_of
+from odradek.log.failure import LogDamaged
 from odradek.log.read import LOG_END
 from odradek.metadata.delta import MetadataDelta
 from odradek.protocol import errors
@@ -18,6 +19,7 @@ from odradek.records.batch import batches
 from odradek.records.record import Record
 from odradek.records.writer import record_batch
 from odradek.replica.fetch_entry import FetchEntry
+from odradek.replica.partition import DIR_FAILED
 from odradek.replicated.log_record import EndMarker
 from replica_kit import NODE, SimPlane
 
@@ -155,7 +157,7 @@ def test_who_waits_when_the_lead_is_lost_is_refused():
 def test_a_log_dir_that_fails_ends_it_before_the_metadata_does():
     gate = Gate()
     committed = gate.commit(5)
-    gate.on_reactor(gate.partition(TOPIC).go_offline)
+    gate.on_reactor(lambda: gate.partition(TOPIC).go_offline(DIR_FAILED))
     with pytest.raises(errors.NotCoordinator):
         committed.value()
     with pytest.raises(errors.NotCoordinator):
@@ -301,3 +303,16 @@ def test_no_acknowledged_commit_is_lost_and_none_is_taken_back(seed):
     gate.open()
     for partition, newest in told.items():
         assert (offset_in(gate.fetch(partition)) or 0) >= newest
+
+
+def test_of_a_damaged_partition_the_coordinator_is_gone_and_the_others_go_on():
+    plane = Gate()
+    plane.delete_topic(TOPIC)
+    plane.create_topic(TOPIC, partitions=2)
+    shards = plane.groups.shards
+    assert plane.world.run_until(lambda: all(shards.get(index).is_active for index in range(2)))
+    plane.logs.handle_failure(LogDamaged("it has holes", plane.log(TOPIC).segments.first.path(".log"), 0))
+    groups = {partition_of(name, 2): name for name in "abcdefgh"}
+    with pytest.raises(errors.NotCoordinator):
+        shards.active(groups[0])
+    assert shards.active(groups[1]).is_active

@@ -5,7 +5,7 @@ from errno import EIO
 import pytest
 
 from manager_kit import values
-from odradek.log.failure import LogDirFailure
+from odradek.log.failure import LogDamaged, LogDirFailure
 from odradek.protocol import errors
 from odradek.protocol.messages.k34_alter_replica_log_dirs import (
     AlterReplicaLogDir,
@@ -13,6 +13,8 @@ from odradek.protocol.messages.k34_alter_replica_log_dirs import (
     AlterReplicaLogDirTopic,
 )
 from odradek.protocol.messages.k35_describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
+from odradek.protocol.messages.metadata_topics import PartitionRecord
+from odradek.replica.log_dirs import UNKNOWN_LAG
 from replica_kit import RealPlane, SimPlane
 
 A, B = "data/a", "data/b"
@@ -78,6 +80,60 @@ def test_a_failed_dir_is_told(plane):
     assert plane.partition().is_offline and not plane.partition(index=1).is_offline
     assert plane.produce("x", index=1).error_code == 0, "the other dir goes on"
     assert plane.metrics.find("kafka.server", "ReplicaManager", "OfflineReplicaCount").read() == 1
+
+
+@pytest.fixture
+def damaged():
+    """Two partitions in one dir, and who waits for the one that is about to be set aside."""
+    made = SimPlane(dirs=(A,))
+    made.create_topic("t", 2)
+    for index in range(2):
+        made.produce("x" * 1000, index=index)
+    return made
+
+
+def set_aside(plane):
+    plane.logs.handle_failure(LogDamaged("it has holes", plane.log().segments.first.path(".log"), 7))
+
+
+def test_a_damaged_partition_is_told_and_the_other_of_its_dir_goes_on(damaged):
+    size = damaged.log().size
+    set_aside(damaged)
+    (found,) = describe(damaged).values()
+    told = [(each.partition_index, each.partition_size, each.offset_lag) for each in found.topics[0].partitions]
+    assert found.error_code == 0 and told == [(0, size, UNKNOWN_LAG), (1, size, 0)]
+    storage_error = errors.KafkaStorageError.code
+    assert damaged.fetch_one().error_code == storage_error
+    produced = damaged.produce("x")
+    assert produced.error_code == storage_error and A not in (produced.error_message or "")
+    assert alter(damaged, A) == storage_error
+    assert damaged.produce("x", index=1).error_code == damaged.fetch_one(index=1).error_code == 0
+    assert damaged.metrics.find("kafka.server", "ReplicaManager", "OfflineReplicaCount").read() == 1
+
+
+def test_who_waits_for_a_damaged_partition_is_woken_and_told(damaged):
+    request = damaged.fetch_request(("t", 0, 1), max_wait_ms=600_000)
+    waiting = damaged.on_reactor(lambda: damaged.send(request, 12))
+    assert not waiting.is_done
+    set_aside(damaged)
+    answer = damaged.decode(damaged.wait(waiting), request, 12)
+    assert answer.responses[0].partitions[0].error_code == errors.KafkaStorageError.code
+
+
+def test_a_damaged_partition_stays_so_when_its_metadata_changes(damaged):
+    set_aside(damaged)
+    record = PartitionRecord(partition_id=0, topic_id=damaged.topic_ids["t"], replicas=[1], isr=[1], leader=1)
+    record.leader_epoch = record.partition_epoch = 4
+    damaged.apply([record])
+    assert damaged.produce("x").error_code == errors.KafkaStorageError.code
+
+
+def test_a_topic_with_a_damaged_partition_can_be_deleted_and_made_again(damaged):
+    set_aside(damaged)
+    damaged.delete_topic("t")
+    damaged.create_topic("t", 2)
+    assert damaged.produce("anew").base_offset == 0
+    assert not damaged.logs.dirs.by_path[A].set_aside
 
 
 def test_an_append_that_fails_takes_its_dir_offline(plane):
