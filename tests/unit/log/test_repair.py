@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from log_kit import batch, read_records
+from log_kit import batch, read_records, run
 from manager_kit import SimBroker, values
 from odradek.log import names
 from odradek.log.checkpoint import read_offsets
@@ -74,22 +74,14 @@ def positions(data):
 STORIES = {is_clean: Story(is_clean) for is_clean in (True, False)}
 
 
-def finished(job):
-    while True:
-        try:
-            next(job)
-        except StopIteration as end:
-            return end.value
-
-
 def examine(broker):
     state = LogDirState(broker.disk, "data/a")
-    return state, finished(diagnose(broker.disk, state, "topic-0", ("topic", 0)))
+    return state, run(diagnose(broker.disk, state, "topic-0", ("topic", 0)))
 
 
 def repaired(broker):
     state, found = examine(broker)
-    copies = finished(mend(broker.disk, state, found))
+    copies = run(mend(broker.disk, state, found))
     assert not examine(broker)[1].damages, "once is enough"
     return found, copies
 
