@@ -181,6 +181,7 @@ class BrokerServer:
                 await self.logs.start(is_stray=self._is_stray, on_progress=report.tell, locked=shared.dirs.locked)
         except (LogDirRefused, errors.KafkaStorageError) as error:
             raise StartRefused(str(error)) from error
+        failures.tell_damaged_checkpoints(self.logs.dirs.online)
 
     def _is_stray(self, topic: str, partition: int, topic_id: bytes | None) -> bool:
         """Whether the metadata knows no such replica of this broker: its directory is kept aside."""

@@ -3,7 +3,7 @@
 A log that is damaged ends nothing but its own service.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from odradek.broker.server_log import Logger
@@ -44,6 +44,14 @@ class DirFailures:
             self._on_fatal(f"Shutdown broker because all log dirs have failed, {log_dir.path} last: {log_dir.failure}")
         elif log_dir.path in self._directory_ids:
             self._lifecycle.dir_failed(self._directory_ids[log_dir.path])
+
+    def tell_damaged_checkpoints(self, log_dirs: Iterable[LogDir]) -> None:
+        for log_dir in log_dirs:
+            for name, wrong in log_dir.damaged_checkpoints.items():
+                self._log.error(
+                    f"{log_dir.path}/{name} is damaged ({wrong}): what the logs themselves tell is taken instead, and "
+                    "the file is written anew"
+                )
 
     def damaged(self, log_dir: LogDir, found: SetAside) -> None:
         name = names.dir_name(*found.topic_partition)

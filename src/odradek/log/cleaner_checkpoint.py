@@ -19,8 +19,11 @@ class CleanerCheckpoints:
         self._offsets: dict[str, dict[TopicPartition, int]] = {}  # by log dir
         self._changed: set[str] = set()
 
-    def add_dir(self, log_dir: str, offsets: Mapping[TopicPartition, int]) -> None:
+    def add_dir(self, log_dir: str, offsets: Mapping[TopicPartition, int], *, is_damaged: bool = False) -> None:
+        """`is_damaged`: the file says something else, or nothing, and has to be written."""
         self._offsets[log_dir] = dict(offsets)
+        if is_damaged:
+            self._changed.add(log_dir)
 
     def remove_dir(self, log_dir: str) -> None:
         self._offsets.pop(log_dir, None)

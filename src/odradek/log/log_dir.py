@@ -52,12 +52,23 @@ class PartitionDir:
 
 
 class DirContents:
-    __slots__ = ("broker_epoch", "checkpoints", "had_clean_shutdown", "lock", "partitions", "properties")
+    __slots__ = (
+        "broker_epoch",
+        "checkpoints",
+        "damaged_checkpoints",
+        "estimated_recovery_points",
+        "had_clean_shutdown",
+        "lock",
+        "partitions",
+        "properties",
+    )
 
     def __init__(self, lock: DiskLock | None) -> None:
         self.lock = lock
         self.properties: Mapping[str, str] | None = None
         self.checkpoints: dict[str, dict[TopicPartition, int]] = {}  # of the files that are there, by name
+        self.damaged_checkpoints: dict[str, str] = {}  # by name, and what is wrong with each
+        self.estimated_recovery_points: dict[TopicPartition, int] = {}
         self.partitions: list[PartitionDir] = []
         self.had_clean_shutdown = False
         self.broker_epoch = NO_BROKER_EPOCH
@@ -88,6 +99,8 @@ class LogDir:
         "broker_epoch",
         "condemned",
         "creating",
+        "damaged_checkpoints",
+        "estimated_recovery_points",
         "failure",
         "floors",
         "futures",
@@ -121,6 +134,8 @@ class LogDir:
         self.creating = 0  # logs whose job is under way: a new one goes where the fewest are or will be
         self.strays: list[str] = []
         self.written: dict[str, dict[TopicPartition, int]] = {}  # what the checkpoints say, by file name
+        self.damaged_checkpoints: dict[str, str] = {}  # found at the start, and what is wrong with each
+        self.estimated_recovery_points: dict[TopicPartition, int] = {}  # in place of a damaged checkpoint
         self.saving: dict[str, list[Saving]] = {}  # and what they are about to say, oldest first
         # By partition and checkpoint: it may not say more while a truncation is under way.
         self.floors: dict[TopicPartition, dict[str, int]] = {}
@@ -152,10 +167,15 @@ class LogDir:
         self.had_clean_shutdown = contents.had_clean_shutdown
         self.broker_epoch = contents.broker_epoch
         self.partitions = contents.partitions
+        self.damaged_checkpoints = contents.damaged_checkpoints
+        self.estimated_recovery_points = contents.estimated_recovery_points
         self.written = {name: contents.checkpoints[name] for name in CHECKPOINTS if name in contents.checkpoints}
 
     def checkpointed(self, name: str, topic_partition: TopicPartition) -> int | None:
-        return self.written.get(name, {}).get(topic_partition)
+        found = self.written.get(name, {}).get(topic_partition)
+        if found is None and name == names.RECOVERY_POINTS:
+            return self.estimated_recovery_points.get(topic_partition)
+        return found
 
     def checkpoint_may_name(self, name: str, topic_partition: TopicPartition) -> bool:
         """Whether it does on disk, now or when a write that is under way has ended."""
@@ -184,9 +204,9 @@ def open_job(disk: Disk, path: str, check: CheckProperties | None, is_locked: bo
         if check is not None:
             check(path, contents.properties)
         yield 0
-        contents.checkpoints = _checkpoints(disk, path)
         contents.partitions = _partitions(disk, path)
         _read_marker(disk, path, contents)
+        _read_checkpoints(disk, path, contents)
     except BaseException:
         if contents.lock is not None:
             contents.lock.release()
@@ -234,16 +254,35 @@ def _properties(disk: Disk, path: str) -> dict[str, str] | None:
         raise LogDirFailure(f"meta.properties cannot be read: {error}", file) from error
 
 
-def _checkpoints(disk: Disk, path: str) -> dict[str, dict[TopicPartition, int]]:
-    there = [name for name in (*CHECKPOINTS, names.CLEANER_OFFSETS) if disk.exists(f"{path}/{name}")]
-    return {name: _offsets(disk, path, name) for name in there}
+def _read_checkpoints(disk: Disk, path: str, contents: DirContents) -> None:
+    """One that is damaged is replaced by what the logs themselves tell, and is written anew.
+
+    Without the other three a log begins at its first segment, is committed as far as its replicas say, and is compacted
+    from its beginning: nothing is lost by that. Recovery points are another matter: below them nothing may be cut.
+    """
+    for name in (*CHECKPOINTS, names.CLEANER_OFFSETS):
+        if disk.exists(f"{path}/{name}"):
+            try:
+                contents.checkpoints[name] = checkpoint.read_offsets(disk, f"{path}/{name}")
+            except CorruptCheckpoint as error:
+                contents.damaged_checkpoints[name] = str(error)
+    if names.RECOVERY_POINTS in contents.damaged_checkpoints and not contents.had_clean_shutdown:
+        contents.estimated_recovery_points = _estimated_recovery_points(disk, path, contents.partitions)
 
 
-def _offsets(disk: Disk, path: str, name: str) -> dict[TopicPartition, int]:
-    try:
-        return checkpoint.read_offsets(disk, f"{path}/{name}")
-    except CorruptCheckpoint as error:
-        raise LogDirFailure(f"the checkpoint is damaged: {error}", f"{path}/{name}") from error
+def _estimated_recovery_points(disk: Disk, path: str, partitions: list[PartitionDir]) -> dict[TopicPartition, int]:
+    """The beginning of each last segment: the others were flushed when they were full.
+
+    If that is too much, because the crash came in the middle of such a flush, the partition is set aside and can be
+    repaired. If it were too little, what was acknowledged could be cut without a word.
+    """
+    found: dict[TopicPartition, int] = {}
+    for partition in partitions:
+        parts = [names.split(name) for name in disk.list(f"{path}/{partition.name}")]
+        bases = [each[0] for each in parts if each is not None and each[1:] == (names.LOG, "")]
+        if bases and not partition.suffix:
+            found[partition.topic_partition] = max(bases)
+    return found
 
 
 def _partitions(disk: Disk, path: str) -> list[PartitionDir]:

@@ -110,7 +110,9 @@ async def _open(manager: "LogManager", check: CheckProperties | None, locked: Co
 
 def _opened(manager: "LogManager", log_dir: LogDir, contents: DirContents) -> None:
     log_dir.opened(contents)
-    manager.cleaner.checkpoints.add_dir(log_dir.path, contents.checkpoints.get(names.CLEANER_OFFSETS, {}))
+    cleaned = contents.checkpoints.get(names.CLEANER_OFFSETS, {})
+    is_damaged = names.CLEANER_OFFSETS in contents.damaged_checkpoints
+    manager.cleaner.checkpoints.add_dir(log_dir.path, cleaned, is_damaged=is_damaged)
 
 
 async def _begin(manager: "LogManager") -> None:

@@ -383,7 +383,7 @@ def test_every_write_to_a_partition_counts_whatever_becomes_of_it(plane):
     plane.produce("a")
     plane.produce(records=batch(b"a" * 2_000_000))
     plane.produce("a", topic="__consumer_offsets")
-    plane.partition().go_offline()
+    plane.partition().go_offline("its log dir has failed")
     plane.produce("a")
     list(plane.metrics)
     assert plane.metrics.find("kafka.server", "BrokerTopicMetrics", "TotalProduceRequestsPerSec").count == 4

@@ -6,6 +6,7 @@ import pytest
 
 from manager_kit import DIRS, OTHER_ID, TOPIC_ID, SimBroker, values
 from odradek.log import checkpoint, names
+from odradek.log.failure import LogDamaged
 from odradek.log.log_dir import LogDirRefused
 from odradek.protocol import errors
 from odradek.sim.crash import KEEP_ALL, LOSE_ALL
@@ -115,15 +116,45 @@ def test_a_check_may_refuse(broker):
     broker.disk.lock("data/a/.lock").release()
 
 
-@pytest.mark.parametrize("name", [names.RECOVERY_POINTS, names.LOG_START_OFFSETS, names.REPLICATION_OFFSETS])
-def test_a_damaged_checkpoint_takes_its_dir_offline(broker, name):
+CHECKPOINTS = (names.RECOVERY_POINTS, names.LOG_START_OFFSETS, names.REPLICATION_OFFSETS, names.CLEANER_OFFSETS)
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_a_damaged_checkpoint_costs_nothing_but_itself(broker, name, is_clean):
+    broker.start()
+    log = broker.create()
+    for number in range(4):
+        broker.append(log, f"v{number}")
+    broker.stop()
+    if not is_clean:
+        broker.disk.unlink("data/a/.kafka_cleanshutdown")
     put(broker, f"data/a/{name}", b"0\n2\ntopic 0 5\n")
     manager = broker.start()
-    assert broker.failed == [("data/a", False)]
-    assert name in str(manager.dirs.by_path["data/a"].failure) and "line 2" in str(
-        manager.dirs.by_path["data/a"].failure
-    )
-    assert broker.create(is_new=True).directory == "data/b/topic-0"
+    assert broker.failed == []
+    assert values(manager.get("topic", 0)) == ["v0", "v1", "v2", "v3"]
+    assert "line 2" in manager.dirs.by_path["data/a"].damaged_checkpoints[name]
+    broker.stop()
+    assert not broker.start().dirs.by_path["data/a"].damaged_checkpoints
+
+
+def test_without_recovery_points_no_full_segment_is_cut(broker):
+    """The first of two segments is damaged: below the recovery point, wherever that was."""
+    broker.start()
+    log = broker.create()
+    broker.append(log, "first")
+    broker.on_reactor(lambda: log.roll(broker.manager.now_ms))
+    broker.append(log, "second")
+    broker.stop()
+    broker.disk.unlink("data/a/.kafka_cleanshutdown")
+    put(broker, f"data/a/{names.RECOVERY_POINTS}", b"0\n2\ntopic 0 5\n")
+    segment = "data/a/topic-0/00000000000000000000.log"
+    broker.disk.flip_bit(segment, 70)
+    damaged = broker.disk.read(segment)
+    manager = broker.start()
+    with pytest.raises(LogDamaged):
+        values(manager.get("topic", 0))
+    assert broker.disk.read(segment) == damaged
 
 
 def test_a_log_that_cannot_be_loaded_takes_its_dir_offline(broker):
