@@ -29,6 +29,7 @@ from odradek.protocol.errors import (
     TopicAlreadyExists,
     UnknownTopicOrPartition,
 )
+from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
 from odradek.protocol.messages.k19_create_topics import (
     CreatableTopic,
     CreatableTopicResult,
@@ -48,7 +49,6 @@ from odradek.replicated.runtime import RECORDS_PER_APPEND_MAX
 if TYPE_CHECKING:
     from odradek.controller.core import ControllerCore
 
-METADATA_TOPIC = "__cluster_metadata"
 _NOBODY: list[int] = []
 DEFAULT = -1  # as number of partitions or replicas: what the broker's config says
 
@@ -85,8 +85,8 @@ def _check_size(core: "ControllerCore", partitions: int) -> None:
 
 
 def _new_topic(core: "ControllerCore", topic: CreatableTopic) -> list[Message]:
-    if topic.name == METADATA_TOPIC:
-        raise InvalidRequest(f"Creation of internal topic {METADATA_TOPIC} is prohibited.")
+    if topic.name == CLUSTER_METADATA_TOPIC:
+        raise InvalidRequest(f"Creation of internal topic {CLUSTER_METADATA_TOPIC} is prohibited.")
     check_name(topic.name)
     if topic.name in core.topics.by_name:
         raise TopicAlreadyExists(f"Topic '{topic.name}' already exists.")

@@ -25,6 +25,7 @@ from odradek.coordinator.now import Now
 from odradek.protocol import errors
 from odradek.protocol.frames import CoordinatorRecords
 from odradek.reactor.pending import Pending
+from odradek.reactor.slices import Slices
 from odradek.reactor.task import Task
 from odradek.reactor.timers import Timer
 from odradek.replica.manager import ReplicaManager
@@ -32,7 +33,7 @@ from odradek.replica.partition import Partition
 from odradek.replicated.decision import Decision
 from odradek.replicated.partition_log import PartitionLog
 from odradek.replicated.record_decoder import RecordDecoder
-from odradek.replicated.runtime import RECORDS_PER_LOOK, SLICE_MS, Runtime
+from odradek.replicated.runtime import RECORDS_PER_LOOK, Runtime
 
 RETRY_MS = 1000  # after an append failed that nobody waits for
 
@@ -205,14 +206,12 @@ class Shard(Generic[C]):
         return count, end_offset
 
     async def _replay(self, placed: list[tuple[Any, int]]) -> None:
-        clock, replay = self._loop.ports.clock, self.core.replay
-        until_ms = clock.mono_ms() + SLICE_MS
+        slices, replay = Slices(self._loop), self.core.replay
         for start in range(0, len(placed), RECORDS_PER_LOOK):
             for record, offset in placed[start : start + RECORDS_PER_LOOK]:
                 replay(record, offset)
-            if clock.mono_ms() >= until_ms:
-                await self._loop.sleep(0)
-                until_ms = clock.mono_ms() + SLICE_MS
+            if slices.is_over:
+                await slices.pause()
                 if self.state is not LOADING:
                     return
 

@@ -4,7 +4,6 @@ A key belongs to the partition of the internal topic that its Java hash names. T
 """
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from odradek.coordinator.core import ShardCore
@@ -12,6 +11,7 @@ from odradek.coordinator.load_times import LoadTimes
 from odradek.coordinator.shard import ENDED, FAILED, LOADING, Shard, Tell, quiet
 from odradek.protocol import errors
 from odradek.protocol.frames import CoordinatorRecords
+from odradek.protocol.java_hash import partition_of
 from odradek.replica.manager import ReplicaManager
 from odradek.replica.partition import Partition
 from odradek.replicated.record_decoder import RecordDecoder
@@ -21,21 +21,6 @@ if TYPE_CHECKING:
     from odradek.metadata.image import MetadataImage
 
 C = TypeVar("C", bound=ShardCore)
-
-
-@lru_cache(maxsize=16_384)
-def java_hash(text: str) -> int:
-    """String.hashCode, over the UTF-16 units that Java's strings are made of."""
-    value = 0
-    data = text.encode("utf-16-be", "surrogatepass")
-    for at in range(0, len(data), 2):
-        value = (31 * value + (data[at] << 8 | data[at + 1])) & 0xFFFFFFFF
-    return value - (1 << 32) if value >> 31 else value
-
-
-def partition_of(key: str, partitions: int) -> int:
-    hashed = java_hash(key)
-    return (0 if hashed == -(1 << 31) else abs(hashed)) % partitions
 
 
 class Shards(Generic[C]):

@@ -8,7 +8,7 @@ somebody asks, what is missing and what to set.
 from typing import NamedTuple
 
 from odradek.config.parsed import Config
-from odradek.handlers.topic_names import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.protocol.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 
 
 class InternalTopic(NamedTuple):

@@ -28,12 +28,12 @@ from odradek.handlers.call import Call
 from odradek.handlers.cluster_nodes import a_live_broker, brokers_on
 from odradek.handlers.partition_view import PartitionViews
 from odradek.handlers.serves import serves
-from odradek.handlers.slices import Slices
-from odradek.handlers.topic_names import INTERNAL_TOPICS, is_legal_name
+from odradek.handlers.topic_names import is_legal_name
 from odradek.metadata.image import MetadataImage, TopicImage
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
 from odradek.protocol.field import ZERO_UUID
+from odradek.protocol.internal_topics import INTERNAL_TOPICS
 from odradek.protocol.messages.k03_metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -43,6 +43,7 @@ from odradek.protocol.messages.k03_metadata import (
     MetadataResponseTopic,
 )
 from odradek.reactor.pending import Pending
+from odradek.reactor.slices import Slices
 
 if TYPE_CHECKING:
     from odradek.handlers.topic_creation import TopicCreation

@@ -15,12 +15,12 @@ Errors: INVALID_REQUEST for a key type that is not served or a key that is none 
 COORDINATOR_NOT_AVAILABLE, authorization.
 """
 
-from odradek.coordinator.shards import partition_of
 from odradek.handlers.authorization import CLUSTER, CLUSTER_ACTION, CLUSTER_NAME, DESCRIBE, GROUP, TRANSACTIONAL_ID
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
-from odradek.handlers.topic_names import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol import errors
+from odradek.protocol.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.protocol.java_hash import partition_of
 from odradek.protocol.messages.k10_find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,

@@ -18,6 +18,7 @@ from odradek.handlers.authorization import DELETE, TOPIC
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
+from odradek.protocol.internal_topics import INTERNAL_TOPICS
 from odradek.protocol.messages.k21_delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsPartitionResult,
@@ -27,7 +28,6 @@ from odradek.protocol.messages.k21_delete_records import (
 )
 from odradek.reactor.pending import Pending
 from odradek.replica.deletion import delete_records as delete_in_partition
-from odradek.replica.topic import INTERNAL
 
 UNKNOWN = -1
 
@@ -65,7 +65,7 @@ async def delete_records(call: Call, request: DeleteRecordsRequest) -> DeleteRec
 
 def _begin(call: Call, topic: str, asked: DeleteRecordsPartition, timeout_ms: int) -> int | Pending[int]:
     call.demand(DELETE, TOPIC, topic)
-    if topic in INTERNAL:
+    if topic in INTERNAL_TOPICS:
         raise errors.InvalidTopicException(f"The records of {topic} are deleted by the coordinators alone.")
     replicas = call.services.replicas
     partition = replicas.leader_of(topic, asked.partition_index)

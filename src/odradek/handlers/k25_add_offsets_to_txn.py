@@ -9,14 +9,14 @@ Who may: WRITE on the transactional id, READ on the group.
 Errors: those of AddPartitionsToTxn.
 """
 
-from odradek.coordinator.shards import partition_of
 from odradek.coordinator.transaction.transaction import ProducerIdAndEpoch
 from odradek.handlers.authorization import GROUP, READ, TRANSACTIONAL_ID, WRITE
 from odradek.handlers.call import Call
 from odradek.handlers.producer_fencing import coordinator_of, fenced_as
 from odradek.handlers.serves import serves
-from odradek.handlers.topic_names import OFFSETS_TOPIC
 from odradek.protocol import errors
+from odradek.protocol.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.java_hash import partition_of
 from odradek.protocol.messages.k25_add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 
 FENCED_VERSION_MIN = 2

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from odradek.handlers.authorization import ALTER, CLUSTER, CLUSTER_ACTION, CLUSTER_NAME
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
-from odradek.handlers.topic_names import OFFSETS_TOPIC
 from odradek.protocol import errors
+from odradek.protocol.internal_topics import OFFSETS_TOPIC
 from odradek.protocol.messages.k27_write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerPartitionResult,

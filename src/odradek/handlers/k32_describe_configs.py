@@ -22,7 +22,6 @@ from odradek.handlers import described_configs
 from odradek.handlers.call import Call
 from odradek.handlers.config_resources import BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC, is_known
 from odradek.handlers.serves import serves
-from odradek.handlers.slices import Slices
 from odradek.metadata.image import MetadataImage
 from odradek.protocol import errors
 from odradek.protocol.messages.k32_describe_configs import (
@@ -33,6 +32,7 @@ from odradek.protocol.messages.k32_describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
+from odradek.reactor.slices import Slices
 
 
 def refuse_describe_configs(

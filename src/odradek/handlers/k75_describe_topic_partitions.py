@@ -13,10 +13,11 @@ from odradek.handlers import authorization as acl
 from odradek.handlers.call import Call
 from odradek.handlers.partition_view import PartitionViews
 from odradek.handlers.serves import serves
-from odradek.handlers.topic_names import INTERNAL_TOPICS, is_legal_name
+from odradek.handlers.topic_names import is_legal_name
 from odradek.metadata.image import MetadataImage, TopicImage
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
+from odradek.protocol.internal_topics import INTERNAL_TOPICS
 from odradek.protocol.messages.k75_describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,

@@ -21,8 +21,9 @@ from odradek.handlers.authorization import CLUSTER, CLUSTER_NAME, CREATE, DESCRI
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.handlers.streams_topics import StreamsTopics
-from odradek.handlers.topic_names import INTERNAL_TOPICS, is_legal_name
+from odradek.handlers.topic_names import is_legal_name
 from odradek.protocol import errors
+from odradek.protocol.internal_topics import INTERNAL_TOPICS
 from odradek.protocol.messages.k88_streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,

@@ -9,8 +9,8 @@ from typing import Any
 from odradek.handlers.call import Call
 from odradek.handlers.forward import CONTROLLER
 from odradek.handlers.internal_topics import INTERNAL, InternalTopic, reason_not_to_be
-from odradek.handlers.topic_names import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol import errors
+from odradek.protocol.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol.messages.k19_create_topics import (
     CreatableTopic,
     CreatableTopicConfig,

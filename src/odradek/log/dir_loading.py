@@ -1,8 +1,8 @@
 """Loading all log dirs at once: jobs that read, slices that apply.
 
 Each dir has `num.recovery.threads.per.data.dir` workers. A worker hands a handful of partitions to a job and builds the
-logs from what comes back, at most `SLICE_MS` at a time, so that the reactor goes on serving. After a clean stop a log
-costs a fraction of a millisecond, so a job takes many; a log that has to be recovered has a job to itself.
+logs from what comes back, in slices, so that the reactor goes on serving. After a clean stop a log costs a fraction of
+a millisecond, so a job takes many; a log that has to be recovered has a job to itself.
 
 A log that is damaged is handed to `on_damaged`, and the others go on; a disk that fails takes its dir offline.
 """
@@ -27,9 +27,9 @@ from odradek.protocol import errors
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Cancelled, Job
+from odradek.reactor.slices import Slices
 from odradek.reactor.timers import Timer
 
-SLICE_MS = 5
 PARTITIONS_PER_JOB = 32
 PROGRESS_MS = 2000
 
@@ -56,26 +56,6 @@ class LoadProgress:
 OnProgress = Callable[[LoadProgress], None]
 # Takes topic, partition and the id in the partition's directory; True if this broker has no such replica any more.
 IsStray = Callable[[str, int, bytes | None], bool]
-
-
-class Slices:
-    """Long work on the reactor, cut up: `await breathe()` between two pieces."""
-
-    __slots__ = ("_began_ms", "_loop")
-
-    def __init__(self, loop: Loop) -> None:
-        self._loop = loop
-        self._began_ms = loop.ports.clock.mono_ms()
-
-    async def breathe(self) -> None:
-        clock = self._loop.ports.clock
-        if clock.mono_ms() - self._began_ms >= SLICE_MS:
-            await self._loop.sleep(0)
-            self._began_ms = clock.mono_ms()
-
-    def restart(self) -> None:
-        """After a wait for something else."""
-        self._began_ms = self._loop.ports.clock.mono_ms()
 
 
 class DirLoading:

@@ -21,6 +21,7 @@ from odradek.log.checkpoint import CorruptCheckpoint, TopicPartition
 from odradek.log.failure import LogDamaged, LogDirFailure
 from odradek.log.log import Log
 from odradek.protocol import releases
+from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Disk, DiskLock, Job
 
@@ -295,7 +296,7 @@ def _partitions(disk: Disk, path: str) -> list[PartitionDir]:
         parsed = names.parse_dir_name(name)
         if parsed is None:
             foreign.append(name)
-        elif parsed[0] != names.CLUSTER_METADATA_TOPIC:  # the quorum's log is not the manager's
+        elif parsed[0] != CLUSTER_METADATA_TOPIC:  # the quorum's log is not the manager's
             topic = topics.setdefault(parsed[0], parsed[0])
             found.append(PartitionDir(name, (topic, parsed[1]), parsed[2]))
     if foreign:

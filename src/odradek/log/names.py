@@ -31,7 +31,6 @@ CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 META_PROPERTIES = "meta.properties"
 LOCK = ".lock"
 
-CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 
 OFFSET_DIGITS = 20
 UNIQUE_ID_DIGITS = 32

@@ -21,6 +21,7 @@ from odradek.log.checkpoint import TopicPartition
 from odradek.log.leader_epochs import LeaderEpochs
 from odradek.log.salvage import Lost, Salvage
 from odradek.protocol import errors
+from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
 from odradek.reactor.ports import Disk, Job
 from odradek.records.layout import NO_LEADER_EPOCH
 
@@ -85,7 +86,7 @@ def partitions_in(disk: Disk, path: str) -> Iterator[tuple[str, TopicPartition]]
     """The quorum's own log is left out: what it has lost, a quorum has to bring back."""
     for name in sorted(disk.list(path)):
         parsed = names.parse_dir_name(name)
-        if parsed is None or parsed[2] or parsed[0] == names.CLUSTER_METADATA_TOPIC:
+        if parsed is None or parsed[2] or parsed[0] == CLUSTER_METADATA_TOPIC:
             continue
         if disk.is_dir(f"{path}/{name}"):
             yield name, parsed[:2]

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 
 from odradek.log import mending, names, retention
 from odradek.log.deletion import Deletion
-from odradek.log.dir_loading import Slices
 from odradek.log.failure import DiskFull, LogFailure
 from odradek.log.log import Log
 from odradek.protocol import errors
 from odradek.reactor.pending import Pending
+from odradek.reactor.slices import Slices
 
 if TYPE_CHECKING:
     from odradek.log.manager import LogManager

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from odradek.log import names, set_aside
 from odradek.log.checkpoint import TopicPartition
-from odradek.log.dir_loading import DirLoading, IsStray, OnProgress, Slices
+from odradek.log.dir_loading import DirLoading, IsStray, OnProgress
 from odradek.log.failure import LogDirFailure, storage_error
 from odradek.log.log import Log
 from odradek.log.log_dir import CheckProperties, DirContents, LogDir, LogDirRefused, begin_job, open_job
@@ -25,6 +25,7 @@ from odradek.log.partition_dirs import LoadedPartition
 from odradek.protocol import errors
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Cancelled
+from odradek.reactor.slices import Slices
 
 if TYPE_CHECKING:
     from odradek.log.manager import LogManager

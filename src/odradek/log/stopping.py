@@ -10,7 +10,6 @@ is recovered.
 from typing import TYPE_CHECKING
 
 from odradek.log import starting
-from odradek.log.dir_loading import Slices
 from odradek.log.failure import DiskFull, LogFailure
 from odradek.log.flush import FlushPlan
 from odradek.log.log import Log
@@ -19,6 +18,7 @@ from odradek.log.removals import removals_key
 from odradek.protocol import errors
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Cancelled
+from odradek.reactor.slices import Slices
 
 if TYPE_CHECKING:
     from odradek.log.manager import LogManager

@@ -12,7 +12,8 @@ from odradek.config.errors import ConfigError
 from odradek.log import file_forms
 from odradek.log.findings import Finding, Report, Summary
 from odradek.log.verify_metadata import check_snapshot
-from odradek.log.verify_partition import METADATA_TOPIC, Checkpoints, PartitionCheck
+from odradek.log.verify_partition import Checkpoints, PartitionCheck
+from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
 from odradek.protocol.uuids import format_uuid, parse_uuid
 from odradek.reactor.ports import Disk, Job
 
@@ -129,7 +130,7 @@ class _DirCheck:
         metadata log is none). The other two a clean stop writes in any case, be it without an entry.
         """
         partitions = (found["topic"] for found in map(_PARTITION.match, self._names) if found)
-        return name == CLEANER or (name == HIGH_WATERMARK and set(partitions) <= {METADATA_TOPIC})
+        return name == CLEANER or (name == HIGH_WATERMARK and set(partitions) <= {CLUSTER_METADATA_TOPIC})
 
     def _check_directory(self, name: str) -> Job:
         if found := _PARTITION.match(name):
@@ -206,7 +207,7 @@ class _DirCheck:
             elif ids.setdefault(partition.topic, topic_id) != topic_id:
                 message = f"{shown}, other partitions of {partition.topic} have {format_uuid(ids[partition.topic])}"
                 self._report.error("topic id", f"{partition.name}/partition.metadata", 2, message)
-            elif not any(topic_id[:15]) and partition.topic != METADATA_TOPIC:
+            elif not any(topic_id[:15]) and partition.topic != CLUSTER_METADATA_TOPIC:
                 message = f"{shown} is reserved"
                 self._report.error("topic id", f"{partition.name}/partition.metadata", 2, message)
 

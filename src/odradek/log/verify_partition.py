@@ -13,9 +13,8 @@ from odradek.log.verify_index import EpochCheck
 from odradek.log.verify_replay import Replay
 from odradek.log.verify_segment import SegmentCheck
 from odradek.log.verify_snapshots import Snapshot, SnapshotCheck, read_entries
+from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
 from odradek.reactor.ports import Disk, Job
-
-METADATA_TOPIC = "__cluster_metadata"
 
 _SEGMENT_FILE = re.compile(r"(?P<base>[0-9]{20})\.(?P<suffix>log|index|timeindex|txnindex|snapshot)$")
 _METADATA_SNAPSHOT = re.compile(r"(?P<offset>[0-9]{20})-(?P<epoch>[0-9]{10})\.checkpoint$")
@@ -112,7 +111,7 @@ class PartitionCheck:
             yield from self._check_segment(base_offset, next_base)
         self.snapshots.finish(self.log_end_offset)
         self._check_epoch_ends()
-        if self.topic == METADATA_TOPIC:
+        if self.topic == CLUSTER_METADATA_TOPIC:
             yield from self._check_metadata_files()
 
     def _sort_names(self) -> None:
@@ -123,9 +122,9 @@ class PartitionCheck:
                 self._files[found["suffix"]].append(int(found["base"]))
             elif found := _ON_ITS_WAY.match(name):
                 self.report.note("names", self.shown(name), None, f"a file on its way: .{found['state']}")
-            elif self.topic == METADATA_TOPIC and (found := _METADATA_SNAPSHOT.match(name)):
+            elif self.topic == CLUSTER_METADATA_TOPIC and (found := _METADATA_SNAPSHOT.match(name)):
                 self._metadata_snapshots.append((int(found["offset"]), name))
-            elif name not in _OTHER_NAMES and (self.topic, name) != (METADATA_TOPIC, "quorum-state"):
+            elif name not in _OTHER_NAMES and (self.topic, name) != (CLUSTER_METADATA_TOPIC, "quorum-state"):
                 self.report.error("names", self.shown(name), None, "not a file of a partition")
 
     def has(self, base_offset: int, suffix: str) -> bool:

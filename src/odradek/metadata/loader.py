@@ -8,8 +8,8 @@ order in which they were added. Two things hold an image back:
 - Between the beginning and the end of a metadata transaction (KIP-868) its records are kept aside. They count all
   together when it ends, and never if it is aborted; the image's offset stays before its beginning.
 
-Work is cut into slices of `SLICE_MS`: a batch or a snapshot that takes longer goes on in the next turn of the loop, and
-the Pending that is returned tells when it is done. Nothing else may be handed in before.
+Work is cut into slices: a batch or a snapshot that takes longer goes on in the next turn of the loop, and the Pending
+that is returned tells when it is done. Nothing else may be handed in before.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -27,8 +27,8 @@ from odradek.protocol.messages.metadata_cluster import (
 )
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
+from odradek.reactor.slices import Slices
 
-SLICE_MS = 5
 RECORDS_PER_LOOK = 64  # between two looks at the clock
 
 _TRANSACTION_TYPES = frozenset(
@@ -86,7 +86,7 @@ class MetadataLoader:
         "_offset",
         "_on_fault",
         "_publishers",
-        "_slice_ends_ms",
+        "_slices",
         "_transaction",
         "image",
         "is_caught_up",
@@ -110,7 +110,7 @@ class MetadataLoader:
         self._delta = MetadataDelta(EMPTY)
         self._transaction: list[Message] | None = None
         self._offset = self._epoch = self._append_ms = -1  # of the last record that counts
-        self._slice_ends_ms = 0
+        self._slices = Slices(loop)
         self.image = EMPTY
         self.last_offset = -1  # of the last record that was read
         self.leader_id: int | None = None
@@ -142,7 +142,7 @@ class MetadataLoader:
         if self.is_faulty:
             work.close()
             return None
-        self._slice_ends_ms = self._loop.ports.clock.mono_ms() + SLICE_MS
+        self._slices.restart()
         task = self._loop.spawn(self._guarded(work))
         return None if task.is_done else task
 
@@ -157,7 +157,7 @@ class MetadataLoader:
         for index, record in enumerate(batch.records):
             self._take(record, batch.base_offset + index, batch.epoch, batch.append_ms)
             if index % RECORDS_PER_LOOK == 0:
-                await self._breathe()
+                await self._slices.breathe()
         self._read_to(batch.last_offset, batch.epoch, batch.append_ms)
         await self._publish_if_caught_up()
 
@@ -169,14 +169,14 @@ class MetadataLoader:
             for index, record in enumerate(records):
                 _replay(fresh, record, snapshot.offset - 1)
                 if index % RECORDS_PER_LOOK == 0:
-                    await self._breathe()
+                    await self._slices.breathe()
         self._read_to(snapshot.offset - 1, snapshot.epoch, snapshot.last_contained_log_timestamp)
         self._delta = fresh if self.image is EMPTY else await self._difference(fresh)
         await self._publish_if_caught_up()
 
     async def _difference(self, fresh: MetadataDelta) -> MetadataDelta:
         target = fresh.apply(self._offset, self._epoch, self._append_ms)
-        await self._breathe()
+        await self._slices.breathe()
         return difference(self.image, target)
 
     # Records
@@ -231,7 +231,7 @@ class MetadataLoader:
                 publisher.publish(delta, self.image)
             except Exception as error:  # noqa: BLE001 - raised below
                 failed = failed or error
-            await self._breathe()
+            await self._slices.breathe()
         if failed is not None:
             raise failed
 
@@ -248,14 +248,7 @@ class MetadataLoader:
             except StopIteration as end:
                 image: MetadataImage = end.value
                 return image
-            await self._breathe()
-
-    async def _breathe(self) -> None:
-        """Lets the loop turn if this slice has taken long enough."""
-        clock = self._loop.ports.clock
-        if clock.mono_ms() >= self._slice_ends_ms:
-            await self._loop.sleep(0)
-            self._slice_ends_ms = clock.mono_ms() + SLICE_MS
+            await self._slices.breathe()
 
 
 def delta_from_nothing(image: MetadataImage) -> MetadataDelta:

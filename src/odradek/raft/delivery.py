@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from odradek.log.dir_loading import Slices
 from odradek.protocol import errors
 from odradek.protocol.declare import Message
 from odradek.protocol.frames import METADATA
@@ -13,6 +12,7 @@ from odradek.raft.listener import CommittedBatch, RaftListener, SnapshotReader
 from odradek.raft.roles import Leader
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Cancelled
+from odradek.reactor.slices import Slices
 from odradek.records.batch import RecordBatch
 
 if TYPE_CHECKING:

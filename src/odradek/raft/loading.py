@@ -15,6 +15,7 @@ from odradek.log.load import PRODUCER_ID_EXPIRATION_MS, load_log
 from odradek.log.loaded import LoadedLog, SegmentFacts
 from odradek.log.partition_dirs import read_topic_id, write_topic_id
 from odradek.protocol import errors
+from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
 from odradek.raft import election_state, snapshots
 from odradek.raft.batches import ControlFacts, controls_of, facts_of
 from odradek.raft.election_state import ElectionState
@@ -23,7 +24,7 @@ from odradek.reactor.ports import Disk, Job
 from odradek.records import layout
 from odradek.records.batch import RecordBatch, batch_size
 
-TOPIC = names.CLUSTER_METADATA_TOPIC
+TOPIC = CLUSTER_METADATA_TOPIC
 TOPIC_ID = bytes(15) + b"\x01"
 PARTITION = 0
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from odradek.replica.manager import ReplicaManager
 
 AT_ONCE = 64  # partitions whose files are worked on; their jobs keep the executor busy
-ROLES_PER_BREATH = 256  # partitions that change their role before others get a turn of the reactor
-OPENED_PER_BREATH = 64
+ROLES_PER_TURN = 256  # partitions that change their role before others get a turn of the reactor
+OPENED_PER_TURN = 64
 
 T = TypeVar("T")
 
@@ -88,21 +88,21 @@ async def _change_roles(
     ending: list[Pending[None]] = []
     for ended in _some(_end_all(replicas, delta.topics)):
         ending.append(replicas.loop.spawn(_delete(replicas, ended)))
-        if len(ended) == ROLES_PER_BREATH:
-            await replicas.breath()
+        if len(ended) == ROLES_PER_TURN:
+            await replicas.loop.sleep(0)
     openings: list[Opening] = []
     for some in _some(_begin_all(replicas, delta.topics, is_first)):
         for opening in filter(None, some):
             replicas.openings.began(opening.partition.topic.name)
             openings.append(opening)
-        if len(some) == ROLES_PER_BREATH:
-            await replicas.breath()
+        if len(some) == ROLES_PER_TURN:
+            await replicas.loop.sleep(0)
     return ending, openings
 
 
 def _some(items: Iterable[T]) -> Iterator[list[T]]:
     rest = iter(items)
-    while some := list(islice(rest, ROLES_PER_BREATH)):
+    while some := list(islice(rest, ROLES_PER_TURN)):
         yield some
 
 
@@ -203,8 +203,8 @@ async def _in_parallel(
                 await pause
             await do(each)
             done += 1
-            if done % OPENED_PER_BREATH == 0:
-                pause = replicas.breath()
+            if done % OPENED_PER_TURN == 0:
+                pause = replicas.loop.sleep(0)
 
     workers = [replicas.loop.spawn(worker()) for _ in range(AT_ONCE)]
     for each in workers:

@@ -114,7 +114,7 @@ async def read_in_slices(replicas: "ReplicaManager", entries: list[FetchEntry], 
     try:
         for at in range(0, len(entries), ENTRIES_PER_SLICE):
             _read_some(replicas, entries[at : at + ENTRIES_PER_SLICE], parameters, reading)
-            await replicas.breath()
+            await replicas.loop.sleep(0)
     except Cancelled:
         reading.release()
         raise

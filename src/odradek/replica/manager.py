@@ -306,9 +306,3 @@ class ReplicaManager:
         for topic in list(self.topics.values()):
             for partition in list(topic.partitions.values()):
                 partition.remove()
-
-    def breath(self) -> Pending[None]:
-        """Done when others have had their turn: between two slices of work that could take long."""
-        pending: Pending[None] = self.loop.pending()
-        self.loop.after(0, lambda: pending.resolve(None))
-        return pending

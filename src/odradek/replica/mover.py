@@ -99,7 +99,7 @@ class Mover:
             return
         records = fetched.records
         if records is None:
-            await self._replicas.breath()
+            await self._replicas.loop.sleep(0)
             return
         size = records.size
         try:

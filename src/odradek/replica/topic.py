@@ -4,12 +4,11 @@ from typing import TYPE_CHECKING
 
 from odradek.log.config import LogConfig
 from odradek.metrics.meter import Counter
+from odradek.protocol.internal_topics import INTERNAL_TOPICS
 from odradek.replica.partition import Partition
 
 if TYPE_CHECKING:
     from odradek.replica.manager import ReplicaManager
-
-INTERNAL = frozenset(("__consumer_offsets", "__transaction_state", "__share_group_state"))
 
 
 class HostedTopic:
@@ -31,7 +30,7 @@ class HostedTopic:
         self.name = name
         self.id = topic_id
         self.config: LogConfig = manager.logs.topic_configs.of(name)
-        self.is_internal = name in INTERNAL
+        self.is_internal = name in INTERNAL_TOPICS
         self.partitions: dict[int, Partition] = {}
         self.counters = manager.metrics.topic(name)
         self.messages_in: Counter = self.counters.messages_in  # one step less for every append

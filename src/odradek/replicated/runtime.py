@@ -35,10 +35,10 @@ from typing import Any, Generic, Protocol, TypeVar
 from odradek.protocol.errors import KafkaError, PolicyViolation
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
+from odradek.reactor.slices import Slices
 from odradek.replicated.decision import Decision
 
 RECORDS_PER_APPEND_MAX = 10_000
-SLICE_MS = 5  # of loading, in one turn of the loop
 RECORDS_PER_LOOK = 128  # between two looks at the clock
 RECORDS_PER_STEP = 256  # of a long decision, in one turn: a few milliseconds
 
@@ -150,14 +150,12 @@ class Runtime(Generic[C]):
         self.commit(last_offset)
 
     async def load(self, batches: Iterable[Sequence[Any]], last_offset: int) -> None:
-        """Much of the log, or a snapshot that stands for all of it up to an offset, in slices of `SLICE_MS`."""
-        began_ms = self._loop.ports.clock.mono_ms()
+        """Much of the log, or a snapshot that stands for all of it up to an offset, in slices."""
+        slices = Slices(self._loop)
         for records in batches:
             for start in range(0, len(records), RECORDS_PER_LOOK):
                 self._replay(records[start : start + RECORDS_PER_LOOK], last_offset)
-                if self._loop.ports.clock.mono_ms() - began_ms >= SLICE_MS:
-                    await self._loop.sleep(0)
-                    began_ms = self._loop.ports.clock.mono_ms()
+                await slices.breathe()
         self.replayed_offset = self.appended_offset = last_offset
         self.commit(last_offset)
 

@@ -20,13 +20,14 @@ from typing import Any
 from odradek.protocol import apis
 from odradek.protocol.errors import KafkaError, PeerProtocolError
 from odradek.protocol.errors import SaslAuthenticationFailed as Refused
+from odradek.protocol.java_hash import in_java_order
 from odradek.protocol.messages.header import RequestHeader, ResponseHeader
 from odradek.protocol.messages.k17_sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from odradek.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from odradek.protocol.whole import encode_response
 from odradek.reactor.pending import Pending
 from odradek.security.authenticator import FAILED, AuthStep
-from odradek.security.mechanism import Mechanism, SaslAuthenticationFailed, SaslServer, java_set_order
+from odradek.security.mechanism import Mechanism, SaslAuthenticationFailed, SaslServer
 from odradek.security.principal import Principal
 
 FRAME_BYTES_MAX = 64 * 1024  # before anybody is known
@@ -63,7 +64,7 @@ class SaslAuthenticator:
         before: "tuple[str, Principal] | None" = None,
     ) -> None:
         self._mechanisms = {mechanism.name: mechanism for mechanism in mechanisms}
-        self._order = java_set_order(tuple(self._mechanisms))
+        self._order = in_java_order(tuple(self._mechanisms))
         self._answer_api_versions = answer_api_versions
         self.frame_bytes_max = frame_bytes_max
         self._before = before  # mechanism and principal that this connection has authenticated with already

@@ -5,13 +5,14 @@ import random
 import pytest
 
 from odradek.coordinator.group.commits import Commit, CommitFrom
-from odradek.coordinator.group.coordinator import TOPIC, GroupCoordinator
+from odradek.coordinator.group.coordinator import GroupCoordinator
 from odradek.coordinator.group.member import Joiner
-from odradek.coordinator.shards import java_hash, partition_of
 from odradek.log.failure import LogDamaged
 from odradek.log.read import LOG_END
 from odradek.metadata.delta import MetadataDelta
 from odradek.protocol import errors
+from odradek.protocol.internal_topics import OFFSETS_TOPIC as TOPIC
+from odradek.protocol.java_hash import partition_of
 from odradek.protocol.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from odradek.protocol.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from odradek.protocol.messages.metadata_topics import PartitionChangeRecord
@@ -93,14 +94,6 @@ class Gate(SimPlane):
 def offset_in(fetched):
     committed = fetched.value()[0][1][0].committed
     return None if committed is None else committed.offset
-
-
-def test_keys_hash_as_in_java():
-    assert java_hash("") == 0
-    assert java_hash("hello") == 99162322
-    assert java_hash("Aa") == java_hash("BB") == 2112
-    assert java_hash("\U0001f600") == 1772899
-    assert partition_of("polygenelubricants", 50) == 0, "its hash is the one number that has no absolute value"
 
 
 def test_an_answer_waits_for_the_high_watermark():

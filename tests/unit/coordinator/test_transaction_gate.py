@@ -5,12 +5,13 @@ import random
 import pytest
 
 from odradek.coordinator.metrics import register_transactions
-from odradek.coordinator.transaction.coordinator import TOPIC, TransactionCoordinator
+from odradek.coordinator.transaction.coordinator import TransactionCoordinator
 from odradek.coordinator.transaction.transaction import ProducerIdAndEpoch
 from odradek.metadata.cache import MetadataCache
 from odradek.metadata.delta import MetadataDelta
 from odradek.metrics.registry import Registry
 from odradek.protocol import errors
+from odradek.protocol.internal_topics import TRANSACTION_STATE_TOPIC as TOPIC
 from odradek.protocol.messages.k24_add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnResponse,

@@ -5,10 +5,10 @@ import pytest
 from odradek.metadata.delta import MetadataDelta
 from odradek.protocol.declare import Uuid
 from odradek.protocol.messages.metadata_topics import PartitionRecord, RemoveTopicRecord, TopicRecord
-from odradek.replica.apply import ROLES_PER_BREATH
+from odradek.replica.apply import ROLES_PER_TURN
 from replica_kit import NODE, SimPlane
 
-MANY = 2 * ROLES_PER_BREATH + 10
+MANY = 2 * ROLES_PER_TURN + 10
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def settled(plane, *tasks):
 def test_a_large_topic_takes_several_turns_and_is_all_led_in_the_end(plane):
     (topic_id,) = list(ids(1))[:1]
     task = begin(plane, *made("t", topic_id, MANY))
-    assert len(list(plane.replicas.partitions())) == ROLES_PER_BREATH
+    assert len(list(plane.replicas.partitions())) == ROLES_PER_TURN
     assert plane.replicas.openings.is_opening("t"), "whoever waits for the topic must not take it for open"
     settled(plane, task)
     assert [partition.is_leader for partition in plane.replicas.partitions()] == [True] * MANY

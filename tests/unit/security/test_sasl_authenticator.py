@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odradek.protocol.errors import PeerProtocolError
+from odradek.protocol.java_hash import in_java_order
 from odradek.protocol.messages.header import RequestHeader
 from odradek.protocol.messages.k17_sasl_handshake import SaslHandshakeRequest
 from odradek.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequest
 from odradek.protocol.whole import decode_response, encode_request
-from odradek.security.mechanism import Mechanism, java_set_order
+from odradek.security.mechanism import Mechanism
 from odradek.security.principal import ANONYMOUS, Principal
 from odradek.security.sasl_authenticator import SaslAuthenticator
 from odradek.security.sasl_plain import PlainCredentials, PlainServer
@@ -94,7 +95,7 @@ def test_a_mechanism_that_is_not_served_is_refused_with_the_list(mechanism):
     assert step.has_failed
     answer = body(step, 17, 1)
     assert answer.error_code == 33
-    assert answer.mechanisms == java_set_order(("PLAIN", "GSSAPI"))
+    assert answer.mechanisms == in_java_order(("PLAIN", "GSSAPI"))
 
 
 def test_bare_tokens_after_a_handshake_of_version_0():
@@ -218,7 +219,7 @@ def test_any_bytes_are_a_step(frames):
 
 def test_mechanisms_are_listed_in_the_order_of_a_java_set():
     names = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-    assert java_set_order(names) == ["PLAIN", "SCRAM-SHA-512", "SCRAM-SHA-256"]
+    assert in_java_order(names) == ["PLAIN", "SCRAM-SHA-512", "SCRAM-SHA-256"]
 
 
 def test_principals():

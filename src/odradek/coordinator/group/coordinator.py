@@ -23,6 +23,7 @@ from odradek.coordinator.shard import LOADING, Shard, Tell, quiet
 from odradek.coordinator.shards import Shards
 from odradek.protocol import errors
 from odradek.protocol.frames import OFFSETS
+from odradek.protocol.internal_topics import OFFSETS_TOPIC
 from odradek.protocol.releases import Release
 from odradek.protocol.uuids import format_uuid
 from odradek.reactor.pending import Pending
@@ -50,8 +51,6 @@ if TYPE_CHECKING:
     from odradek.protocol.messages.k69_consumer_group_describe import DescribedGroup as DescribedConsumerGroup
     from odradek.protocol.messages.k88_streams_group_heartbeat import StreamsGroupHeartbeatRequest
     from odradek.protocol.messages.k89_streams_group_describe import DescribedGroup as DescribedStreamsGroup
-
-TOPIC = "__consumer_offsets"
 
 
 def uuid_maker(stream: Stream) -> Callable[[], str]:
@@ -101,7 +100,7 @@ class GroupCoordinator:
         self.counts = GroupCounts()
         self.shards: Shards[GroupCore] = Shards(
             replicas,
-            TOPIC,
+            OFFSETS_TOPIC,
             OFFSETS,
             lambda index: GroupCore(
                 groups,

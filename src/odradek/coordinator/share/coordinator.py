@@ -8,6 +8,7 @@ from odradek.coordinator.shards import Shards
 from odradek.coordinator.share.state import ShareState
 from odradek.protocol import errors
 from odradek.protocol.frames import SHARE_STATE
+from odradek.protocol.internal_topics import SHARE_STATE_TOPIC
 from odradek.reactor.pending import Pending
 from odradek.replica.deletion import delete_records
 from odradek.replica.manager import ReplicaManager
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from odradek.coordinator.share.core import ShareCore, Write
     from odradek.metadata.delta import MetadataDelta
     from odradek.metadata.image import MetadataImage
-
-TOPIC = "__share_group_state"
 
 
 class ShareCoordinator:
@@ -31,7 +30,7 @@ class ShareCoordinator:
         self._config = config
         self.shards: Shards[ShareCore] = Shards(
             replicas,
-            TOPIC,
+            SHARE_STATE_TOPIC,
             SHARE_STATE,
             self._make_core,
             compression=config["share.coordinator.state.topic.compression.codec"],

@@ -7,13 +7,13 @@ else's answer (FENCED_*, INVALID_REQUEST) is final. Requests about one share-par
 
 from typing import Any
 
-from odradek.coordinator.shards import partition_of
-from odradek.coordinator.share.coordinator import TOPIC
 from odradek.coordinator.share.state import batches_of
 from odradek.coordinator.transaction.per_node import Sender
 from odradek.metadata.cache import MetadataCache
 from odradek.protocol import errors
 from odradek.protocol.declare import Request, Uuid
+from odradek.protocol.internal_topics import SHARE_STATE_TOPIC
+from odradek.protocol.java_hash import partition_of
 from odradek.protocol.messages import k83_initialize_share_group_state as initializing
 from odradek.protocol.messages import k84_read_share_group_state as reading
 from odradek.protocol.messages import k85_write_share_group_state as writing
@@ -116,7 +116,7 @@ class StatePersister:
         return response.results[0].partitions[0]
 
     def _coordinator_of(self, key: SharePartitionKey) -> int | None:
-        topic = self._metadata.topic(TOPIC)
+        topic = self._metadata.topic(SHARE_STATE_TOPIC)
         if topic is None or not topic.partitions:
             return None
         state = topic.partitions.get(partition_of(key.as_coordinator_key(), len(topic.partitions)))

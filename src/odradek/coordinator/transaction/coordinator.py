@@ -19,6 +19,7 @@ from odradek.coordinator.transaction.transaction import NO_PRODUCER, ProducerIdA
 from odradek.metadata.cache import MetadataCache
 from odradek.protocol import errors
 from odradek.protocol.frames import TRANSACTIONS
+from odradek.protocol.internal_topics import TRANSACTION_STATE_TOPIC
 from odradek.reactor.pending import Pending
 from odradek.replica.manager import ReplicaManager
 from odradek.replicated.record_decoder import RecordDecoder
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from odradek.metadata.delta import MetadataDelta
     from odradek.metadata.image import MetadataImage
 
-TOPIC = "__transaction_state"
 TRANSACTION_VERSION = "transaction.version"
 
 # An event that may turn out to need a producer id; it answers None if it does and has none.
@@ -89,7 +89,7 @@ class TransactionCoordinator:
         self.when_verified: Callable[[int, int], None] = lambda took_ms, failures: None  # of partitions, in a round
         self.shards: Shards[TransactionCore] = Shards(
             replicas,
-            TOPIC,
+            TRANSACTION_STATE_TOPIC,
             TRANSACTIONS,
             lambda index: TransactionCore(of_cores),
             decoder=TransactionsDecoder,

@@ -8,13 +8,13 @@ questions of the same moment about the same transaction are one.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from odradek.coordinator.shards import partition_of
-from odradek.coordinator.transaction.coordinator import TOPIC
 from odradek.coordinator.transaction.per_node import PerNode, Sender
 from odradek.coordinator.transaction.transaction import TopicPartition
 from odradek.metadata.cache import MetadataCache
 from odradek.metadata.topics import NO_LEADER
 from odradek.protocol import errors
+from odradek.protocol.internal_topics import TRANSACTION_STATE_TOPIC
+from odradek.protocol.java_hash import partition_of
 from odradek.protocol.messages.k24_add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
@@ -65,7 +65,7 @@ class Membership:
         return answered
 
     def _coordinator_of(self, transactional_id: str) -> int:
-        topic = self._metadata.topic(TOPIC)
+        topic = self._metadata.topic(TRANSACTION_STATE_TOPIC)
         if topic is None or not topic.partitions:
             return NO_LEADER
         state = topic.partitions.get(partition_of(transactional_id, len(topic.partitions)))

@@ -9,9 +9,9 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 
 from odradek.client.consumer.assignors import Dealt, Subscriber
-from odradek.client.consumer.assignors.java_order import in_java_order
 from odradek.client.consumer.assignors.sticky_claims import Claim, settled
 from odradek.client.consumer.task import TopicPartition
+from odradek.protocol.java_hash import in_java_order
 
 
 class _Quota:
