@@ -2,7 +2,6 @@
 
 import json
 import socket
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from broker_process import BrokerProcess
 from test_kill import Client
 
+import outside
 from log_kit import batch
 from odradek.protocol import errors
 from odradek.protocol.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -117,7 +117,7 @@ def list_offsets(client, topic):
 
 def odradek(*arguments):
     command = [sys.executable, "-m", "odradek", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = outside.run(command, seconds=60)
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout, done.stderr
 

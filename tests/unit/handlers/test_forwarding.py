@@ -5,7 +5,6 @@ import pytest
 from handler_kit import Handlers, broker, register, topic
 from odradek.handlers.dispatch import Dispatcher
 from odradek.handlers.k19_create_topics import refuse_create_topics
-from odradek.handlers.slices import SLICE_MS
 from odradek.protocol import errors, releases
 from odradek.protocol.errors import PeerProtocolError
 from odradek.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
@@ -15,6 +14,7 @@ from odradek.protocol.messages.k19_create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
+from odradek.reactor.slices import SLICE_MS
 
 
 @pytest.fixture

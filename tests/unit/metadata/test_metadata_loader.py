@@ -10,6 +10,7 @@ from odradek.metadata.replay_error import ReplayError
 from odradek.protocol.messages import metadata_cluster as cluster
 from odradek.protocol.messages import metadata_topics as topics
 from odradek.reactor.loop import Loop
+from odradek.reactor.slices import SLICE_MS
 from odradek.sim.world import World
 
 BEGIN, END, ABORT = cluster.BeginTransactionRecord(), cluster.EndTransactionRecord(), cluster.AbortTransactionRecord()
@@ -189,7 +190,7 @@ def test_a_long_load_is_cut_into_slices(published, monkeypatch):
     assert not published.images
     before = loop.turns
     loop.run_until(waiting)
-    assert loop.turns - before > len(records) // loading.RECORDS_PER_LOOK // (loading.SLICE_MS + 1)
+    assert loop.turns - before > len(records) // loading.RECORDS_PER_LOOK // (SLICE_MS + 1)
     assert len(published.images[-1].topics.by_id) == 2000
 
 
