@@ -20,6 +20,7 @@ _SEGMENT_FILE = re.compile(r"(?P<base>[0-9]{20})\.(?P<suffix>log|index|timeindex
 _METADATA_SNAPSHOT = re.compile(r"(?P<offset>[0-9]{20})-(?P<epoch>[0-9]{10})\.checkpoint$")
 _ON_ITS_WAY = re.compile(r".*\.(?P<state>deleted|cleaned|swap|part|tmp|damaged)$")
 _OTHER_NAMES = {"leader-epoch-checkpoint", "partition.metadata"}
+_QUORUM_NAMES = {"quorum-state", "recovery-point-offset-checkpoint"}
 
 
 class Checkpoints:
@@ -124,7 +125,7 @@ class PartitionCheck:
                 self.report.note("names", self.shown(name), None, f"a file on its way: .{found['state']}")
             elif self.topic == CLUSTER_METADATA_TOPIC and (found := _METADATA_SNAPSHOT.match(name)):
                 self._metadata_snapshots.append((int(found["offset"]), name))
-            elif name not in _OTHER_NAMES and (self.topic, name) != (CLUSTER_METADATA_TOPIC, "quorum-state"):
+            elif name not in _OTHER_NAMES and not (self.topic == CLUSTER_METADATA_TOPIC and name in _QUORUM_NAMES):
                 self.report.error("names", self.shown(name), None, "not a file of a partition")
 
     def has(self, base_offset: int, suffix: str) -> bool:

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from odradek.log.failure import DiskFull
 from odradek.protocol import errors
 from odradek.protocol.declare import Message
 from odradek.protocol.frames import METADATA
@@ -200,6 +201,8 @@ class RaftClient:
             self.log.log.closed(plan)
         except errors.KafkaStorageError as error:
             self.fail(error)
+        else:
+            await self._save_recovery_point()
         self.log.close()
 
     def _stop(self) -> None:
@@ -481,9 +484,18 @@ class RaftClient:
             return 0
         self._is_cleaning = True
         try:
+            await self._save_recovery_point()
             return await snapshotting.clean(self, self._least_offset_told())
         finally:
             self._is_cleaning = False
+
+    async def _save_recovery_point(self) -> None:
+        try:
+            await self.log.save_recovery_point(self.high_watermark)
+        except DiskFull:
+            return  # the old one is still true
+        except errors.KafkaStorageError as error:
+            self.fail(error)
 
     def _least_offset_told(self) -> int:
         """A listener that is behind goes on in the log: one that leads must not be handed a snapshot (C6)."""

@@ -1,7 +1,8 @@
 """Opens the directory of the metadata log, as a job: snapshots, the file quorum-state, the log, and who votes.
 
-The whole log is checked, as after a crash: what it promises was fsynced, so nothing of it can be missing, and the tail
-that was not is cut where it stops being sound. What an interrupted snapshot left behind goes.
+The log is checked as after a crash: what it promises was fsynced, so nothing of it can be missing, and the tail that
+was not is cut where it stops being sound. Up to its recovery point nothing is ever cut: damage there ends the start.
+What an interrupted snapshot left behind goes.
 """
 
 from struct import Struct
@@ -16,7 +17,7 @@ from odradek.log.loaded import LoadedLog, SegmentFacts
 from odradek.log.partition_dirs import read_topic_id, write_topic_id
 from odradek.protocol import errors
 from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
-from odradek.raft import election_state, snapshots
+from odradek.raft import election_state, recovery_point, snapshots
 from odradek.raft.batches import ControlFacts, controls_of, facts_of
 from odradek.raft.election_state import ElectionState
 from odradek.raft.snapshots import BOOTSTRAP, SnapshotFacts
@@ -53,7 +54,7 @@ def load_job(disk: Disk, directory: str, config: LogConfig, now_ms: int) -> Job:
             names.dir_name(TOPIC, PARTITION),
             config,
             had_clean_shutdown=False,
-            recovery_point=0,
+            recovery_point=recovery_point.read(disk, directory),
             log_start_offset=0,
             now_ms=now_ms,
             producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,

@@ -14,7 +14,7 @@ from odradek.log.read import HIGH_WATERMARK, LOG_END, FetchedRecords, read_ahead
 from odradek.log.storage import Storage
 from odradek.protocol import errors
 from odradek.protocol.declare import Message
-from odradek.raft import snapshots
+from odradek.raft import recovery_point, snapshots
 from odradek.raft.batches import Control, ControlFacts, controls_of, facts_of, record_batches
 from odradek.raft.config import RaftConfig
 from odradek.raft.keys import OffsetAndEpoch
@@ -34,6 +34,7 @@ class MetadataLog:
         "_controls",
         "_files",
         "_flushing",
+        "_saved_recovery_point",
         "config",
         "directory",
         "jobs",
@@ -56,6 +57,7 @@ class MetadataLog:
         self._controls: list[tuple[int, ControlFacts]] = []  # by offset
         self._files = 0  # names of parts differ
         self._flushing: Pending[None] | None = None
+        self._saved_recovery_point = 0
 
     async def load(self) -> LoadedQuorum:
         """Opens it, everything in it durable, empty at the latest snapshot if it had not come that far."""
@@ -202,6 +204,12 @@ class MetadataLog:
             plan.release()
             raise
         self.log.flushed(plan)
+
+    async def save_recovery_point(self, high_watermark: int) -> None:
+        offset = min(self.flushed_offset, high_watermark)
+        if offset > self._saved_recovery_point:
+            await self.run(recovery_point.write_job(self.loop.ports.disk, self.directory, offset))
+            self._saved_recovery_point = offset
 
     # Reading.
 

@@ -520,3 +520,53 @@ def test_metrics_have_kafkas_names():
     assert values["current-leader"] == 1 and values["current-epoch"] == 1 and values["high-watermark"] == 1
     node.run(client.shutdown())
     assert {metric.read() for name, metric in registry if name.type == "raft-metrics"} == {None}
+
+
+LOG = f"{DIRECTORY}/00000000000000000000.log"
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+def test_nothing_that_was_promised_is_cut_over_a_flipped_bit(is_clean):
+    """By a clean stop all of the log is promised, without one what was committed up to the last minute."""
+    node = Node()
+    client = node.start()
+    node.append("a", "b", "c")
+    first_bytes = node.node.disk.size(LOG)
+    if is_clean:
+        node.run(client.shutdown())
+    else:
+        node.run(client.clean())
+        node.append("d")
+    node.crash(KEEP_ALL)
+    node.node.disk.flip_bit(LOG, first_bytes - 3)
+    size = node.node.disk.size(LOG)
+    node.boot()
+    with pytest.raises(errors.KafkaStorageError, match="below the recovery point 4"):
+        node.run(node.client.start())
+    assert node.node.disk.size(LOG) == size
+
+
+def test_what_was_never_promised_is_cut_where_it_stops_being_sound():
+    node = Node()
+    client = node.start()
+    node.append("a")
+    node.run(client.clean())
+    sound_bytes = node.node.disk.size(LOG)
+    node.append("b")
+    node.crash(KEEP_ALL)
+    node.node.disk.flip_bit(LOG, sound_bytes + 70)
+    node.start()
+    node.world.run_for(10)
+    assert node.listener.values == ["a"]
+
+
+def test_a_recovery_point_that_cannot_be_read_promises_nothing():
+    node = Node()
+    client = node.start()
+    node.append("a")
+    node.run(client.shutdown())
+    node.crash(KEEP_ALL)
+    node.node.disk.write_atomically(f"{DIRECTORY}/recovery-point-offset-checkpoint", b"0\nnonsense\n")
+    node.start()
+    node.world.run_for(10)
+    assert node.listener.values == ["a"]
