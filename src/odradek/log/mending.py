@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from odradek.log import read, time_search
+from odradek.log import names, read, time_search
 from odradek.log import reindex as indexes
 from odradek.log.failure import LogFailure, NotInCache
 from odradek.log.log import Log
@@ -11,6 +11,14 @@ from odradek.protocol import errors
 
 if TYPE_CHECKING:
     from odradek.log.manager import LogManager
+
+
+def _why_closed(manager: "LogManager", log: Log) -> errors.KafkaStorageError:
+    """If somebody else has found damage in it meanwhile, the damage; what it has left otherwise, nobody has to know."""
+    parsed = names.parse_dir_name(log.topic_partition)
+    aside = None if parsed is None else manager.dirs.set_aside(parsed[:2])
+    closed = f"The log of {log.topic_partition} was closed while it was read."
+    return errors.KafkaStorageError(closed) if aside is None else aside.damage
 
 
 async def read_ahead(manager: "LogManager", log: Log, cold: NotInCache) -> None:
@@ -22,7 +30,7 @@ async def read_ahead(manager: "LogManager", log: Log, cold: NotInCache) -> None:
     finally:
         cold.file.release()
     if log.is_closed:  # else whoever reads would try again for ever: nobody is told any more what was found
-        raise errors.KafkaStorageError(f"The log of {log.topic_partition} was closed while it was read.")
+        raise _why_closed(manager, log)
     try:
         log.note_checked(checked)
     except LogFailure as failure:

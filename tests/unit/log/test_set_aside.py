@@ -7,7 +7,7 @@ import pytest
 from manager_kit import SimBroker, values
 from odradek.log import names
 from odradek.log.checkpoint import read_offsets
-from odradek.log.failure import LogDamaged, LogDirFailure
+from odradek.log.failure import LogDamaged, LogDirFailure, NotInCache
 from odradek.protocol import errors
 
 FIRST = "data/a/bad-0/00000000000000000000.log"
@@ -220,3 +220,20 @@ def test_where_a_crash_has_left_two_logs_and_one_is_damaged_both_wait(moving):
     assert all("topic-0" in moving.names(path) for path in ("data/a", "data/b"))
     moving.disk.unlink(f"data/a/topic-0/{names.LEADER_EPOCHS}")
     assert values(moving.restart().get("topic", 0)) == ["value"]
+
+
+def test_a_reader_that_is_under_way_is_told_the_damage_that_another_has_found(broker):
+    log = fill(broker)
+    damage = LogDamaged("bad luck", FIRST, 0)
+
+    def read_and_be_too_late():
+        file = log.active.open_file()
+        under_way = broker.manager.read_ahead(log, NotInCache(file, 0, 100))
+        file.release()
+        under_way.is_observed = True
+        broker.manager.handle_failure(damage)
+        return under_way
+
+    reading = broker.on_reactor(read_and_be_too_late)
+    assert broker.world.run_until(lambda: reading.is_done)
+    assert reading.error is damage
