@@ -172,9 +172,13 @@ class SendingEnd:
         if self.transport.flush() and not out:
             self._drained()
         elif not self.blocked & SENDING:
-            self.block(SENDING)
-            self._watch(WRITABLE)
-            self.on_held_up()
+            self._wait_for_room()
+
+    def _wait_for_room(self) -> None:
+        """A server reads no further request before its answers are gone. Who may not stop reading does otherwise."""
+        self.block(SENDING)
+        self._watch(WRITABLE)
+        self.on_held_up()
 
     def _drained(self) -> None:
         self._out = None

@@ -31,6 +31,7 @@ class Fabric:
         "buffer_bytes",
         "hosts",
         "latency_us",
+        "names",
         "reset_percent",
         "short_percent",
         "split_percent",
@@ -42,6 +43,7 @@ class Fabric:
         self._stream = stream
         self._cuts: set[tuple[str, str]] = set()
         self.hosts: dict[str, SimNetwork] = {}
+        self.names: dict[str, list[str]] = {}  # beside the nodes' own: the addresses that a name stands for
         self.latency_us = (30, 600)
         self.buffer_bytes = 64 * 1024  # on the way and unread, per direction of a connection
         self.short_percent = 0.0  # a recv or send moves less than it could

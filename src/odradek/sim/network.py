@@ -272,6 +272,8 @@ class SimNetwork:
     def resolve(self, host: str, port: int) -> list[tuple[str, int]]:
         if host in LOOPBACK:
             return [(self.address, port)]
+        if host in self.fabric.names:
+            return [(address, port) for address in self.fabric.names[host]]
         node = self._node.world.nodes.get(host)
         address = node.address if node is not None else host
         if address not in self.fabric.hosts:

@@ -1,0 +1,66 @@
+"""The shape of every client core, and what it asks its driver to do.
+
+A core decides what to ask the cluster and what an answer means. It has no socket, clock or chance: its driver
+(`driver.py`) calls it.
+
+    for send in core.poll(now_ms):          # every request that is due now; each is handed out once
+        ...                                 # the driver takes it to `send.destination`
+    core.answered(send.token, response, now_ms)     # or
+    core.failed(send.token, now_ms)         # nobody knows: it was lost, or its answer was, or it is still on its way
+    core.deadline()                         # when to poll again although nothing has happened; None: never
+
+After every call into a core (those three, and whatever its user asked of it) the driver polls. What a token stands for
+is in flight until it is answered or has failed, exactly once; what is told of a token that the core has given up in the
+meantime changes nothing. A core never asks for an answer in order: two requests to two destinations pass each other.
+
+A failure is never a "no". The request may be handled before it failed, after it, twice, or not at all; whoever sends it
+again has to say in it that it is the same one.
+"""
+
+from typing import NamedTuple, Protocol
+
+from odradek.protocol.declare import Request, Response
+
+ANY, COORDINATOR, LEADER = "any", "coordinator", "leader"
+
+
+class Destination(NamedTuple):
+    """Where a request goes.
+
+    `any`: whichever broker is least busy. `coordinator`: the node that FindCoordinator named for `key`, on a connection
+    of its own, so that a heartbeat does not wait behind a fetch. `leader`: whoever leads that partition, as the
+    driver's metadata tells.
+    """
+
+    kind: str
+    key: str = ""  # a transactional id, a group, or a topic
+    number: int = -1  # of the node, or of the partition
+    key_type: int = -1  # of a coordinator
+
+
+ANY_BROKER = Destination(ANY)
+
+
+def coordinator(key_type: int, key: str, node_id: int) -> Destination:
+    return Destination(COORDINATOR, key, node_id, key_type)
+
+
+def leader(topic: str, partition: int) -> Destination:
+    return Destination(LEADER, topic, partition)
+
+
+class Send(NamedTuple):
+    request: Request
+    version: int
+    destination: Destination
+    token: object  # compared by identity
+
+
+class Core(Protocol):
+    def poll(self, now_ms: int) -> list[Send]: ...
+
+    def answered(self, token: object, response: Response, now_ms: int) -> None: ...
+
+    def failed(self, token: object, now_ms: int) -> None: ...
+
+    def deadline(self) -> int | None: ...

@@ -1,0 +1,113 @@
+"""A client proves who it is: the exchange of SaslHandshake and SaslAuthenticate, and the mechanism PLAIN. No I/O.
+
+    INITIAL -> ApiVersions -> SaslHandshake -> SaslAuthenticate ... -> done
+
+A mechanism is a `SaslClient`; the exchange knows nothing of what is in its tokens. ApiVersions comes first because the
+version of SaslAuthenticate decides what its answer can tell; the connection asks once more when it is through, as who
+is authenticated may be told more.
+
+Sessions that end (connections.max.reauth.ms) are told in `session_lifetime_ms`. Authenticating again before that time
+is up would be one more exchange of this kind on the open connection, begun by `ClientConnection` instead of its next
+request, with correlation ids from the reserved range; answers to requests sent before it are handled as they come.
+"""
+
+from typing import Protocol
+
+from odradek.channel.api_versions import API_VERSIONS, NodeApiVersions, known_versions, next_attempt
+from odradek.protocol import errors
+from odradek.protocol.declare import Request, Response
+from odradek.protocol.messages.k17_sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
+from odradek.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+
+SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
+WRAPPED_TOKENS_HANDSHAKE = 1  # the version from which on tokens are SaslAuthenticate requests (KIP-152)
+
+
+class SaslClient(Protocol):
+    """One exchange of one mechanism: PLAIN is here; SCRAM, OAUTHBEARER and the like plug in with the same two."""
+
+    mechanism: str
+
+    def token(self, challenge: bytes) -> bytes | None:
+        """The next token in answer to a challenge (empty at the beginning); None once there is nothing more to say.
+
+        SaslAuthenticationFailed if the server has not proved itself.
+        """
+        ...
+
+
+class PlainSaslClient:
+    """SASL/PLAIN (RFC 4616): one token with name and password."""
+
+    __slots__ = ("_is_told", "_password", "_username", "mechanism")
+
+    def __init__(self, username: str, password: str) -> None:
+        self.mechanism = "PLAIN"
+        self._username = username
+        self._password = password
+        self._is_told = False
+
+    def token(self, challenge: bytes) -> bytes | None:
+        if self._is_told:
+            return None
+        self._is_told = True
+        return f"\0{self._username}\0{self._password}".encode()
+
+    def __repr__(self) -> str:  # never the password
+        return f"PlainSaslClient({self._username})"
+
+
+Step = tuple[Request, int]  # a request and its version
+
+
+class SaslExchange:
+    """`begin` and every `answered` give the next request, or None when the server is convinced."""
+
+    __slots__ = ("_authenticate_version", "_client", "_software", "_software_version", "session_lifetime_ms")
+
+    def __init__(self, client: SaslClient, software: ApiVersionsRequest) -> None:
+        self._client = client
+        self._software = software
+        self._software_version = known_versions(API_VERSIONS)[1]
+        self._authenticate_version = 0
+        self.session_lifetime_ms = 0
+
+    def begin(self) -> Step:
+        return self._software, self._software_version
+
+    def answered(self, response: Response) -> Step | None:
+        """Raises what the server refused us with."""
+        if isinstance(response, ApiVersionsResponse):
+            return self._api_versions(response)
+        if isinstance(response, SaslHandshakeResponse):
+            return self._handshake(response)
+        assert isinstance(response, SaslAuthenticateResponse)
+        return self._authenticate(response)
+
+    def _api_versions(self, response: ApiVersionsResponse) -> Step:
+        if response.error_code == errors.UnsupportedVersion.code and self._software_version > 0:
+            self._software_version = next_attempt(response, self._software_version)
+            return self._software, self._software_version
+        errors.raise_for(response.error_code)
+        served = NodeApiVersions.from_response(response)
+        self._authenticate_version = served.newest(SASL_AUTHENTICATE)
+        served.check(SASL_HANDSHAKE, WRAPPED_TOKENS_HANDSHAKE)
+        return SaslHandshakeRequest(mechanism=self._client.mechanism), WRAPPED_TOKENS_HANDSHAKE
+
+    def _handshake(self, response: SaslHandshakeResponse) -> Step | None:
+        if response.error_code == errors.UnsupportedSaslMechanism.code:
+            raise errors.UnsupportedSaslMechanism(
+                f"The broker does not offer {self._client.mechanism}; it has {', '.join(response.mechanisms)}."
+            )
+        errors.raise_for(response.error_code)
+        return self._next(b"")
+
+    def _authenticate(self, response: SaslAuthenticateResponse) -> Step | None:
+        errors.raise_for(response.error_code, response.error_message or None)
+        self.session_lifetime_ms = response.session_lifetime_ms
+        return self._next(bytes(response.auth_bytes))
+
+    def _next(self, challenge: bytes) -> Step | None:
+        token = self._client.token(challenge)
+        return None if token is None else (SaslAuthenticateRequest(auth_bytes=token), self._authenticate_version)

@@ -1,0 +1,136 @@
+"""Requests that wait for their connection, by node, first come first served: for who wants to ask and not to look after
+connections.
+
+    response = await unsent.send(node, request)
+
+A request fails at once if the node cannot be connected to now, and when an attempt to connect fails: its sender knows
+whether to try again, and where. It fails when its time is up, of which the wait for the connection is a part.
+"""
+
+from collections import deque
+from typing import Any, NamedTuple
+
+from odradek.channel.errors import ClientClosed, Disconnected
+from odradek.channel.network_client import Lost, NetworkClient
+from odradek.channel.node import Node
+from odradek.protocol.declare import Request
+from odradek.protocol.errors import EncodeError, KafkaError
+from odradek.reactor.pending import Pending
+from odradek.reactor.timers import Timer
+
+
+class _Unsent(NamedTuple):
+    node: Node
+    request: Request
+    version: int | None
+    deadline_ms: int
+    expects_response: bool
+    answered: Pending[Any]
+
+
+class UnsentRequests:
+    __slots__ = ("_client", "_mono_ms", "_queues", "_timer")
+
+    def __init__(self, client: NetworkClient) -> None:
+        self._client = client
+        self._mono_ms = client.loop.ports.clock.mono_ms
+        self._queues: dict[int, deque[_Unsent]] = {}
+        self._timer: Timer | None = None
+        client.observe(self)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._queues.values()))
+
+    def send(
+        self,
+        node: Node,
+        request: Request,
+        *,
+        version: int | None = None,
+        timeout_ms: int | None = None,
+        expects_response: bool = True,
+    ) -> Pending[Any]:
+        """As `NetworkClient.send`, for a node that need not be ready."""
+        if not self._client.is_active:
+            raise ClientClosed("this client was closed")
+        timeout_ms = self._client.config.request_timeout_ms if timeout_ms is None else timeout_ms
+        answered: Pending[Any] = self._client.loop.pending()
+        deadline_ms = self._mono_ms() + timeout_ms
+        unsent = _Unsent(node, request, version, deadline_ms, expects_response, answered)
+        self._queues.setdefault(node.id, deque()).append(unsent)
+        self._send_all(node.id)
+        if self._client.connection_failed(node.id):
+            self._fail(node.id, self._why(node))
+        self._set_timer()
+        return answered
+
+    def close(self) -> None:
+        """Those that wait fail; it is of no use afterwards."""
+        for node_id in list(self._queues):
+            self._fail(node_id, Disconnected("the client was closed before the request was sent"))
+        if self._timer is not None:
+            self._timer.cancel()
+
+    # What the client tells
+
+    def node_changed(self, node: Node) -> None:
+        self._send_all(node.id)
+
+    def node_lost(self, lost: Lost) -> None:
+        self._fail(lost.node.id, lost.error)
+
+    # How it goes
+
+    def _send_all(self, node_id: int) -> None:
+        queue = self._queues.get(node_id)
+        if queue is None or not self._client.is_active:
+            return
+        while queue and self._client.ready(queue[0].node):
+            self._send(queue.popleft())
+        if not queue:
+            self._queues.pop(node_id, None)
+
+    def _send(self, unsent: _Unsent) -> None:
+        try:
+            self._client.send(
+                unsent.node.id,
+                unsent.request,
+                version=unsent.version,
+                timeout_ms=max(0, unsent.deadline_ms - self._mono_ms()),
+                expects_response=unsent.expects_response,
+                answered=unsent.answered,
+            )
+        except EncodeError as error:  # a mistake of who sent it, who waits for what becomes of it
+            unsent.answered.fail(error)
+
+    def _why(self, node: Node) -> KafkaError:
+        error = self._client.authentication_error(node.id)
+        return error or Disconnected(f"{node}: it could not be reached a moment ago")
+
+    def _fail(self, node_id: int, error: KafkaError) -> None:
+        for unsent in self._queues.pop(node_id, ()):
+            unsent.answered.fail(error)
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        delays_ms = [self._delay_ms(node_id, queue) for node_id, queue in self._queues.items()]
+        if delays_ms:
+            self._timer = self._client.loop.after(min(delays_ms), self._look_again)
+
+    def _delay_ms(self, node_id: int, queue: "deque[_Unsent]") -> int:
+        """Until the first request is late, or a throttle is over: of everything else the client tells."""
+        now_ms = self._mono_ms()
+        late_ms = max(0, min(unsent.deadline_ms for unsent in queue) - now_ms)
+        throttled_ms = self._client.states.throttle_delay_ms(node_id, now_ms)
+        return min(late_ms, throttled_ms) if throttled_ms else late_ms
+
+    def _look_again(self) -> None:
+        now_ms = self._mono_ms()
+        for node_id, queue in list(self._queues.items()):
+            for unsent in [each for each in queue if each.deadline_ms <= now_ms]:
+                queue.remove(unsent)
+                unsent.answered.fail(Disconnected(f"{unsent.node}: the request was not sent in time"))
+            self._send_all(node_id)
+        self._set_timer()

@@ -1,0 +1,177 @@
+"""How a client proves who it is, and asks the same of the broker: TLS and SASL, on real and on simulated sockets."""
+
+from pathlib import Path
+
+import pytest
+
+from channel_kit import CLOSE, CONFIG, SILENT, ScriptedBroker
+from odradek.channel.client_connection import RESERVED_CORRELATION_IDS, ChannelSecurity
+from odradek.channel.connection_states import State
+from odradek.channel.errors import Disconnected, SslAuthenticationFailed
+from odradek.channel.sasl_client import PlainSaslClient, SaslExchange
+from odradek.channel.unsent_requests import UnsentRequests
+from odradek.protocol import errors
+from odradek.protocol.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.messages.k17_sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest
+from odradek.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from odradek.reactor.adapters.tls import tls_context
+from odradek.reactor.tls_settings import TlsSettings
+
+DATA = Path(__file__).parents[2] / "data" / "tls"
+
+
+def server_tls(certificate="server.pem"):
+    return tls_context(TlsSettings(keystore_path=str(DATA / certificate)))
+
+
+def client_tls(authority="ca.pem", **changes):
+    settings = TlsSettings(is_server=False, truststore_path=str(DATA / authority), **changes)
+    return ChannelSecurity(tls=tls_context(settings))
+
+
+def sasl_broker(outside, password="secret", **options):
+    def authenticate(asked):
+        if asked.request.auth_bytes == f"\0alice\0{password}".encode():
+            return SaslAuthenticateResponse()
+        return SaslAuthenticateResponse(error_code=58, error_message="Authentication failed: wrong")
+
+    broker = ScriptedBroker(outside, **options)
+    broker.answers(SaslHandshakeRequest, SaslHandshakeResponse(mechanisms=["PLAIN"]))
+    broker.answers(HeartbeatRequest, HeartbeatResponse(error_code=3))
+    return broker.answers(SaslAuthenticateRequest, authenticate)
+
+
+def plain(password="secret"):
+    return ChannelSecurity(sasl=lambda: PlainSaslClient("alice", password))
+
+
+def asked(client, outside, broker):
+    return outside.outcome(UnsentRequests(client).send(broker.node, HeartbeatRequest(group_id="g", member_id="m")))
+
+
+# TLS
+
+
+@pytest.mark.contract("C39", "C40", "C41")
+def test_a_client_asks_over_tls(outside):
+    broker = ScriptedBroker(outside, tls=server_tls()).answers(HeartbeatRequest, HeartbeatResponse(error_code=3))
+    client = outside.client(security=client_tls(checks_host_name=False))
+    assert asked(client, outside, broker).error_code == 3
+
+
+@pytest.mark.contract("C46")
+def test_a_broker_that_the_client_does_not_trust_is_refused(outside, tmp_path):
+    other = tmp_path / "other.pem"
+    other.write_text(_certificate_only(DATA / "client.pem"))
+    broker = ScriptedBroker(outside, tls=server_tls())
+    client = outside.client(security=client_tls(other, checks_host_name=False))
+    error = asked(client, outside, broker)
+    assert isinstance(error, SslAuthenticationFailed)
+    assert "CERTIFICATE_VERIFY_FAILED" in str(error)
+    assert client.states.state(1) is State.AUTHENTICATION_FAILED
+    assert client.authentication_error(1) is error
+
+
+def _certificate_only(path):
+    text = path.read_text()
+    return text[text.index("-----BEGIN CERTIFICATE") :]
+
+
+def test_a_broker_under_another_name_is_refused(sim):
+    broker = ScriptedBroker(sim, tls=server_tls())
+    error = asked(sim.client(security=client_tls()), sim, broker)  # its certificate is not for 10.0.0.2
+    assert isinstance(error, SslAuthenticationFailed)
+
+
+def test_a_tls_client_at_a_plain_port_finds_out(sim):
+    broker = ScriptedBroker(sim)
+    broker.answers(HeartbeatRequest, HeartbeatResponse())
+    config = CONFIG._replace(socket_connection_setup_timeout_ms=500, socket_connection_setup_timeout_max_ms=500)
+    client = sim.client(config, security=client_tls())
+    assert isinstance(asked(client, sim, broker), Disconnected)  # a broker that waits for the rest of a frame
+
+
+# SASL
+
+
+@pytest.mark.contract("C40", "C41")
+def test_a_client_logs_in_before_it_asks(outside):
+    broker = sasl_broker(outside)
+    client = outside.client(security=plain())
+    assert asked(client, outside, broker).error_code == 3
+    kinds = [type(each.request) for each in broker.asked]
+    assert kinds == [SaslHandshakeRequest, SaslAuthenticateRequest, HeartbeatRequest]
+    assert all(each.correlation_id in RESERVED_CORRELATION_IDS for each in broker.asked[:2])
+    assert broker.asked[0].request.mechanism == "PLAIN"
+    assert [each.version for each in broker.asked[:2]] == [1, 2]
+
+
+def test_a_client_logs_in_over_tls(outside):
+    broker = sasl_broker(outside, tls=server_tls())
+    security = plain()._replace(tls=client_tls(checks_host_name=False).tls)
+    assert asked(outside.client(security=security), outside, broker).error_code == 3
+
+
+@pytest.mark.contract("C46")
+def test_a_wrong_password_is_told_and_tried_again_only_after_a_pause(outside):
+    broker = sasl_broker(outside)
+    client = outside.client(security=plain("wrong"))
+    error = asked(client, outside, broker)
+    assert isinstance(error, errors.SaslAuthenticationFailed)
+    assert str(error) == "Authentication failed: wrong"
+    assert client.states.state(1) is State.AUTHENTICATION_FAILED
+    assert "secret" not in repr(PlainSaslClient("alice", "secret"))
+    assert client.connection_failed(1)
+
+
+def test_a_mechanism_that_the_broker_does_not_offer_is_named_with_those_that_it_does(outside):
+    broker = sasl_broker(outside)
+    refusal = SaslHandshakeResponse(error_code=33, mechanisms=["SCRAM-SHA-256", "GSSAPI"])
+    broker.answers(SaslHandshakeRequest, refusal)
+    error = asked(outside.client(security=plain()), outside, broker)
+    assert isinstance(error, errors.UnsupportedSaslMechanism)
+    assert "PLAIN; it has SCRAM-SHA-256, GSSAPI" in str(error)
+
+
+@pytest.mark.parametrize("rule", [SILENT, CLOSE])
+@pytest.mark.parametrize("step", [SaslHandshakeRequest, SaslAuthenticateRequest, ApiVersionsRequest])
+def test_a_login_that_breaks_off_is_a_failed_attempt_and_not_a_refusal(sim, step, rule):
+    broker = sasl_broker(sim).answers(step, rule)
+    config = CONFIG._replace(socket_connection_setup_timeout_ms=500, socket_connection_setup_timeout_max_ms=500)
+    client = sim.client(config, security=plain())
+    assert isinstance(asked(client, sim, broker), Disconnected)
+    assert client.states.state(1) is State.DISCONNECTED
+
+
+def test_a_mechanism_with_several_steps_gets_every_challenge():
+    class Counting:
+        mechanism = "COUNT"
+
+        def __init__(self):
+            self.challenges = []
+
+        def token(self, challenge):
+            self.challenges.append(challenge)
+            return None if challenge == b"2" else str(len(self.challenges)).encode()
+
+    client = Counting()
+    exchange = SaslExchange(client, ApiVersionsRequest())
+    exchange._authenticate_version = 2
+    request, _ = exchange.answered(SaslHandshakeResponse())
+    assert request.auth_bytes == b"1"
+    request, version = exchange.answered(SaslAuthenticateResponse(auth_bytes=b"1"))
+    assert (request.auth_bytes, version) == (b"2", 2)
+    assert exchange.answered(SaslAuthenticateResponse(auth_bytes=b"2", session_lifetime_ms=9000)) is None
+    assert client.challenges == [b"", b"1", b"2"]
+    assert exchange.session_lifetime_ms == 9000
+
+
+def test_a_broker_that_never_knows_our_version_does_not_keep_the_login_going_for_ever(sim):
+    from channel_kit import answer_bytes
+    from odradek.protocol.messages.k18_api_versions import ApiVersionsResponse
+
+    broker = sasl_broker(sim)
+    broker.answers(ApiVersionsRequest, lambda one: answer_bytes(one, ApiVersionsResponse(error_code=35), version=0))
+    error = asked(sim.client(security=plain()), sim, broker)
+    assert isinstance(error, errors.UnsupportedVersion)
