@@ -2,10 +2,18 @@
 
 The local route puts the request into the loop's queue and lets the dispatcher of the right listener answer it, exactly
 as it would answer a peer. So no component can come to depend on being served inside its own call.
+
+Other brokers are asked over the channel, once `route_to_others` has been told how to find them. What is still missing
+for a cluster of several nodes: the composition root has to call it, with the metadata cache's nodes on the
+inter-broker listener; a controller elsewhere is not reached yet, and takes an Envelope around what is forwarded, since
+a connection between nodes says who the node is and not whom it speaks for.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
+from odradek.channel.node import Node
+from odradek.channel.unsent_requests import UnsentRequests
 from odradek.protocol.declare import Request
 from odradek.protocol.errors import BrokerNotAvailable
 from odradek.protocol.releases import BROKER, CONTROLLER, Release
@@ -32,17 +40,24 @@ class Local(Protocol):
 
 
 class InterBroker:
-    __slots__ = ("_local", "_loop", "_node_id", "_release")
+    __slots__ = ("_find_node", "_local", "_loop", "_node_id", "_release", "_requests")
 
     def __init__(self, loop: Loop, node_id: int, release: Release) -> None:
         self._loop = loop
         self._node_id = node_id
         self._release = release
         self._local: dict[str, tuple[Local, str]] = {}
+        self._requests: UnsentRequests | None = None
+        self._find_node: Callable[[int], Node | None] = lambda _: None
 
     def attach(self, kind: str, dispatcher: Local, listener: str) -> None:
         """Requests to this node's broker or controller go to this dispatcher, as if they came in on that listener."""
         self._local[kind] = (dispatcher, listener)
+
+    def route_to_others(self, requests: UnsentRequests, find_node: Callable[[int], Node | None]) -> None:
+        """Brokers that are not this one are asked at the address that `find_node` tells, as it knows them by then."""
+        self._requests = requests
+        self._find_node = find_node
 
     def send(
         self,
@@ -56,13 +71,17 @@ class InterBroker:
         """The response. `version` is the newest that both sides know, `principal` this broker's own, unless given."""
         kind = CONTROLLER if node_id == ACTIVE_CONTROLLER else BROKER
         if kind == BROKER and node_id != self._node_id:
-            raise BrokerNotAvailable(
-                f"Node {node_id} is not known here: this cluster has the node {self._node_id} alone."
-            )
+            return self._send_to_other(node_id, request, version)
         answered: Pending[Any] = self._loop.pending()
         chosen = self.newest_version(kind, request) if version is None else version
         self._loop.soon(self._deliver, _Sent(kind, request, chosen, principal or ANONYMOUS, client_id, answered))
         return answered
+
+    def _send_to_other(self, node_id: int, request: Request, version: int | None) -> Pending[Any]:
+        node = self._find_node(node_id)
+        if node is None or self._requests is None:
+            raise BrokerNotAvailable(f"Node {node_id} is not known here, where node {self._node_id} is.")
+        return self._requests.send(node, request, version=version)
 
     def newest_version(self, kind: str, request: Request) -> int:
         assert request.api_key is not None

@@ -12,7 +12,9 @@ from odradek.reactor.pending import Pending
 if TYPE_CHECKING:
     from odradek.raft.client import RaftClient
 
-Send = Callable[[int, Any], Pending[Any]]  # to a node, a request; fails if it cannot be sent or answered
+# To a node, a request; fails if it cannot be sent or answered. Between processes that is `channel.UnsentRequests.send`,
+# with the voter's address on the controller listener for its number.
+Send = Callable[[int, Any], Pending[Any]]
 
 
 class Outbound:

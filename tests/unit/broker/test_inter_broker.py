@@ -3,9 +3,14 @@
 import pytest
 from broker_kit import SimBroker
 
-from odradek.broker.inter_broker import ACTIVE_CONTROLLER
+from odradek.broker.inter_broker import ACTIVE_CONTROLLER, InterBroker
 from odradek.broker.producer_ids import WAITING_MAX, ProducerIds
-from odradek.protocol.errors import BrokerNotAvailable, CoordinatorLoadInProgress
+from odradek.channel.config import ChannelConfig
+from odradek.channel.network_client import NetworkClient
+from odradek.channel.node import Node
+from odradek.channel.unsent_requests import UnsentRequests
+from odradek.protocol.errors import BrokerNotAvailable, CoordinatorLoadInProgress, NetworkException
+from odradek.protocol.messages.k03_metadata import MetadataRequest
 from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest
 from odradek.protocol.messages.k67_allocate_producer_ids import AllocateProducerIdsRequest
 from odradek.protocol.releases import CONTROLLER
@@ -45,6 +50,38 @@ def test_the_controller_and_the_broker_are_two_listeners(broker, shared):
 def test_a_node_that_is_not_there(shared):
     with pytest.raises(BrokerNotAvailable):
         shared.inter_broker.send(2, ApiVersionsRequest())
+
+
+@pytest.fixture
+def other(broker):
+    """Another broker's way out, on a host of its own. It knows node 1 alone."""
+    loop = broker.world.node("other").boot()
+    client = NetworkClient(loop, ChannelConfig(client_id="broker-2"))
+    inter_broker = InterBroker(loop, 2, broker.server.shared.release)
+    cache = broker.server.shared.cache
+    nodes = cache.alive_nodes("PLAINTEXT")
+    inter_broker.route_to_others(UnsentRequests(client), lambda node_id: nodes.get(node_id) and Node(*nodes[node_id]))
+    return inter_broker
+
+
+def test_another_broker_is_asked_over_the_channel(broker, other):
+    pending = other.send(1, MetadataRequest(topics=[]))
+    assert [each.node_id for each in wait(broker, pending).brokers] == [1]
+
+
+def test_another_broker_that_is_down_fails_and_is_asked_again_when_it_is_back(broker, other):
+    broker.crash()
+    pending = other.send(1, MetadataRequest(topics=[]))
+    with pytest.raises(NetworkException):
+        wait(broker, pending)
+    broker.restart()
+    broker.world.run_for(100)  # the pause before the next attempt to connect
+    assert wait(broker, other.send(1, MetadataRequest(topics=[]))).brokers
+
+
+def test_a_broker_that_nobody_has_heard_of(other):
+    with pytest.raises(BrokerNotAvailable, match="Node 7 is not known"):
+        other.send(7, MetadataRequest(topics=[]))
 
 
 def test_the_newest_version_that_the_release_has_is_sent(shared):
