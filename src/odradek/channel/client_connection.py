@@ -83,8 +83,13 @@ class ClientConnection(Connection):
         self.send(parts)
         if not self.is_closed:
             self.touch()
-            if not self.unsent_bytes:
+            if not self.is_sending:
                 self._owner.sent(self)
+
+    @property
+    def is_sending(self) -> bool:
+        """A request has not gone out in full: of TLS, the last bytes may wait in the transport."""
+        return self._out is not None
 
     # What the reactor calls
 

@@ -25,7 +25,7 @@ Between two connections Kafka's order within one poll depends on which came firs
 Requests of the client itself (ApiVersions; Metadata is `MetadataUpdater`'s) are answered inside and reach no caller.
 """
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from odradek import __version__
@@ -43,7 +43,8 @@ from odradek.channel.client_connection import (
     transport_to,
 )
 from odradek.channel.config import ChannelConfig
-from odradek.channel.connection_states import Address, ConnectionStates, NodeConnectionState, State
+from odradek.channel.connection_states import ConnectionStates, State
+from odradek.channel.connector import Connector
 from odradek.channel.errors import ClientClosed, Disconnected, NodeNotReady
 from odradek.channel.in_flight import InFlightRequest, InFlightRequests
 from odradek.channel.metrics import ChannelMetrics
@@ -55,7 +56,7 @@ from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest, ApiVe
 from odradek.reactor.frames import LENGTH_BYTES, read_length
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
-from odradek.reactor.ports import Network
+from odradek.reactor.ports import Socket
 from odradek.reactor.selector import Selector
 from odradek.reactor.timers import Timer
 
@@ -82,6 +83,7 @@ class Observer(Protocol):
 class NetworkClient:
     __slots__ = (
         "_connections",
+        "_connector",
         "_correlation_id",
         "_discovers_versions",
         "_is_active",
@@ -125,6 +127,7 @@ class NetworkClient:
         self._discovers_versions = discovers_versions
         self._software = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=__version__)
         self._selector = Selector(loop, idle_ms=config.connections_max_idle_ms)
+        self._connector = Connector(loop, self._open, self._attempt_failed)
         self._connections: dict[int, ClientConnection] = {}
         self._correlation_id = -1
         self._observers: list[Observer] = []
@@ -147,7 +150,7 @@ class NetworkClient:
         return (
             connection is not None
             and self.states.is_ready(node_id, self._mono_ms())
-            and not connection.unsent_bytes
+            and not connection.is_sending
             and self.in_flight.has_room(node_id)
         )
 
@@ -245,6 +248,7 @@ class NetworkClient:
             self._is_active = False
             if self._timer is not None:
                 self._timer.cancel()
+            self._connector.close()
             self._selector.close()
 
     def _check_active(self) -> None:
@@ -256,34 +260,9 @@ class NetworkClient:
     def _connect(self, node: Node) -> None:
         known = self.states.connecting(node, self._mono_ms())
         self._wake_at(known.last_attempt_ms + known.setup_timeout_ms)
-        if known.addresses:
-            self._connect_to(known, known.addresses[0])
-        elif _is_address(node.host):
-            known.addresses = [(node.host, node.port)]
-            self._connect_to(known, known.addresses[0])
-        else:
-            attempt = known.attempt
-            resolving = self.loop.submit(_resolve(self.loop.ports.network, node))
-            resolving.when_done(lambda done: self._resolved(known, attempt, done))
+        self._connector.connect(known)
 
-    def _resolved(self, known: NodeConnectionState, attempt: int, done: "Pending[list[Address]]") -> None:
-        if known.attempt != attempt or known.state is not State.CONNECTING or not self._is_active:
-            done.is_observed = True  # it took longer than the attempt was given
-            return
-        try:
-            known.addresses = list(done.value())
-        except OSError as error:
-            self._attempt_failed(known.node.id, f"the name cannot be resolved: {error.strerror or error}")
-            return
-        self._connect_to(known, known.addresses[0])
-
-    def _connect_to(self, known: NodeConnectionState, address: Address) -> None:
-        node = known.node
-        try:
-            socket = self.loop.ports.network.connect(*address)
-        except OSError as error:
-            self._attempt_failed(node.id, str(error))
-            return
+    def _open(self, node: Node, socket: Socket) -> None:
         transport = transport_to(node, socket, self._security)
         exchange = sasl_exchange(self._security, self._software)
         connection = ClientConnection(self, self._selector, node, transport, exchange)
@@ -474,13 +453,3 @@ class NetworkClient:
             connection.close(reason)
         else:
             self._attempt_failed(node_id, reason)
-
-
-def _is_address(host: str) -> bool:
-    """Not a name: there is nothing to resolve."""
-    return ":" in host or host.replace(".", "").isdigit()
-
-
-def _resolve(network: Network, node: Node) -> Generator[int, None, list[Address]]:
-    yield 0
-    return network.resolve(node.host, node.port)

@@ -6,6 +6,7 @@ import pytest
 
 from channel_kit import CLOSE, CONFIG, SILENT, ScriptedBroker, answer_bytes, cluster_of
 from odradek.channel.connection_states import State
+from odradek.channel.connector import is_address
 from odradek.channel.errors import ClientClosed, Disconnected, NodeNotReady
 from odradek.channel.metrics import ChannelMetrics
 from odradek.channel.node import Node
@@ -153,6 +154,13 @@ def test_a_name_that_nobody_knows_is_a_failed_attempt(sim):
     sim.until(lambda: client.connection_failed(1))
 
 
+def test_a_name_without_an_address_is_a_failed_attempt(sim):
+    sim.world.fabric.names["kafka.example"] = []
+    client = sim.client()
+    client.ready(Node(1, "kafka.example", 9092))
+    sim.until(lambda: client.connection_failed(1))
+
+
 def test_the_addresses_of_a_name_are_tried_in_turn(sim):
     broker = ScriptedBroker(sim)
     dead = sim.world.node("dead").address
@@ -200,6 +208,13 @@ def test_a_real_name_with_a_dead_first_address_is_reached_by_its_second():
     client = outside.client()
     outside.until(lambda: client.ready(Node(1, "kafka.example", broker.node.port)))
     outside.close()
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"), [("127.0.0.1", True), ("::1", True), ("localhost", False), ("10.example", False)]
+)
+def test_an_address_is_told_from_a_name(host, expected):
+    assert is_address(host) is expected
 
 
 @pytest.mark.contract("C18")
