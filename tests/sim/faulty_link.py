@@ -1,25 +1,38 @@
-"""The way between a client core and a simulated broker, with everything that a network does to requests and answers.
+"""The way between a client and a simulated broker, with everything that a network does to requests and answers.
 
     link = Link(world, "client", broker.address, Faults(lose_request=2, late=3, late_ms=4000))
     link.send(send, 3000, on_answer, on_failed)     # one of the two is called, once
-    driver = Driver(link, core)                      # or: does all that the core asks for
-    driver.pump()                                    # after every call into the core
+    driver = Driver(link.channel, core)              # or: the product's own driver, for all that a core asks for
 
-Every destination has a connection of its own, so requests to two of them pass each other, as with two brokers. Within a
-connection nothing is out of order: an answer that is lost or takes too long breaks it, and all that was in flight on it
-has failed. What is *late* or comes a *second time* gets to the broker by itself, whatever has become of the client.
-All draws come from the world's seed.
+The client's end is the product's own `Channel`. Between it and the broker stands a relay on a host of its own (`Way`),
+which cuts what passes into frames. Within a connection nothing is out of order: what is lost breaks it, and all that
+was in flight on it has failed. What is *late* or comes a *second time* gets to the broker by itself, whatever has
+become of the client. All draws come from the world's seed.
 """
 
+from collections import deque
 from typing import NamedTuple
 
-from broker_kit import SimClient, Waiting
+from broker_kit import SimClient
 
-from odradek.protocol import whole
-from odradek.protocol.messages.header import RequestHeader
+from channel_kit import Peer
+from odradek.channel.channel import Channel
+from odradek.channel.config import ChannelConfig
+from odradek.channel.metadata import Metadata
+from odradek.protocol import apis
+from odradek.reactor.ports import READABLE
 
 BREAK_MS_MAX = 50  # until a client learns that its connection has broken
 GHOST_MS_MAX = 60_000  # a frame that came late waits so long for its answer, which nobody hears
+CONFIG = ChannelConfig(
+    reconnect_backoff_ms=20,
+    reconnect_backoff_max_ms=200,
+    socket_connection_setup_timeout_ms=1000,
+    socket_connection_setup_timeout_max_ms=2000,
+    request_timeout_ms=3000,
+    retry_backoff_ms=20,
+    retry_backoff_max_ms=200,
+)
 
 
 class Faults(NamedTuple):
@@ -37,87 +50,186 @@ class Faults(NamedTuple):
 HEALTHY = Faults()
 
 
-class InFlight:
-    __slots__ = ("is_over", "is_response_lost", "lane", "on_answer", "on_failed", "send", "slow_ms", "timer", "waiting")
+class Fate(NamedTuple):
+    """Of the answer to a request that has got through."""
 
-    def __init__(self, send, lane, on_answer, on_failed):
-        self.send = send
-        self.lane = lane
-        self.on_answer = on_answer
-        self.on_failed = on_failed
-        self.is_over = self.is_response_lost = False
-        self.slow_ms = 0
-        self.timer = self.waiting = None
-
-    def end(self, callback, *arguments):
-        if not self.is_over:
-            self.is_over = True
-            self.timer.cancel()
-            callback(*arguments)
+    is_lost: bool
+    slow_ms: int
 
 
-class Lane:
-    """One connection and what is in flight on it."""
+class Way:
+    """A relay between one client and the broker: each connection of the client's leads to one of its own."""
+
+    tls = None
+
+    def __init__(self, link, faults):
+        self.link = link
+        self.world = link.world
+        self.faults = faults
+        self.stream = link.stream
+        self.node = self.world.node(f"network of {link.name}")
+        self.loop = self.node.loop or self.node.boot()
+        self.connections = []
+        self.ghosts = 0  # frames that came late, or again
+        self.listener = self.loop.ports.network.listen(self.node.address, 0)
+        self.loop.register(self.listener, READABLE, self._accept)
+
+    @property
+    def address(self):
+        return self.listener.address
+
+    def _accept(self, _):
+        self.connections.append(Near(self, self.listener.accept()))
+
+    def break_off(self):
+        for near in list(self.connections):
+            near.close()
+
+    def deliver_late(self, frame):
+        self.ghosts += 1
+        delay_us = self.stream.below(self.faults.late_ms) * 1000
+        self.world.after(delay_us, lambda: self._arrive_late(frame))
+
+    def _arrive_late(self, frame):
+        self.link.arrives_late(api_key_of(frame))
+        Ghost(self, frame)
+
+    def note(self, fate, frame):
+        self.world.note(f"{self.link.name} {fate} {apis.by_key(api_key_of(frame)).name}")
+
+
+class Near(Peer):
+    """The client's end of a connection: requests come in here, and meet their fate."""
+
+    def __init__(self, way, socket):
+        super().__init__(way, socket)
+        self.way = way
+        self.far = Far(way, self)
+        self.free_at_us = 0  # an answer is not told before those in front of it
+
+    def serve(self, frame):
+        way, faults, stream = self.way, self.way.faults, self.way.stream
+        if stream.chance(faults.lose_request):
+            way.note("lost", frame)
+            self._break_soon()
+        elif stream.chance(faults.late):
+            way.note("late", frame)
+            self._break_soon()
+            way.deliver_late(frame)
+        else:
+            is_lost = stream.chance(faults.lose_response)
+            slow_ms = stream.below(faults.slow_ms) if stream.chance(faults.slow) else 0
+            if stream.chance(faults.duplicate):
+                way.note("twice", frame)
+                way.deliver_late(frame)
+            self.far.forward(frame, Fate(is_lost, slow_ms))
+
+    def answered(self, frame, fate):
+        if fate.is_lost:
+            self.close()
+            return
+        world = self.way.world
+        self.free_at_us = max(world.now_us + fate.slow_ms * 1000, self.free_at_us)
+        delay_ms = (self.free_at_us - world.now_us) // 1000
+        data = len(frame).to_bytes(4, "big") + frame
+        if delay_ms:
+            self.way.loop.after(delay_ms, lambda: self.is_closed or self.send(data))
+        else:
+            self.send(data)
+
+    def close(self):
+        super().close()
+        self.far.close()
+
+    def _break_soon(self):
+        self.way.loop.after(self.way.stream.below(BREAK_MS_MAX), self.close)
+
+
+class Far(SimClient):
+    """The broker's end of it."""
+
+    def __init__(self, way, near):
+        self.near = near
+        self.fates = deque()
+        super().__init__(way.world, way.node.name, way.link.address, loop=way.loop)
+
+    def forward(self, frame, fate):
+        self.fates.append(fate)
+        self.send_bytes(frame)
+
+    def _take(self, frame):
+        self.near.answered(frame, self.fates.popleft())
+
+    def close(self):
+        super().close()
+        if not self.near.is_closed:
+            self.near.close()
+
+
+class Ghost(SimClient):
+    """A frame that gets to the broker on a connection that nobody listens to."""
+
+    def __init__(self, way, frame):
+        name = f"ghosts of {way.link.name}"
+        super().__init__(way.world, name, way.link.address)
+        self.loop.after(GHOST_MS_MAX, self.close)
+        self.send_bytes(frame)
+
+    def _take(self, frame):
+        self.close()
+
+
+class BehindTheWay(Metadata):
+    """Brokers tell their own addresses; this client gets to them by the relay alone."""
+
+    def __init__(self, address, **options):
+        super().__init__(**options)
+        self.address = address
+
+    def update(self, ask, response, version, now_ms):
+        for broker in response.brokers:
+            broker.host, broker.port = self.address
+        return super().update(ask, response, version, now_ms)
+
+
+class WatchedChannel(Channel):
+    """Tells its link of every request."""
 
     def __init__(self, link):
         self.link = link
-        self.client = SimClient(link.world, link.name, link.address, loop=link.loop)
-        self.flights = []
-        self.free_at_us = 0  # an answer is not told before those in front of it
-        self.is_broken = False
+        metadata = BehindTheWay(link.way.address, allows_creation=False)
+        super().__init__(link.loop, CONFIG._replace(client_id=link.name), [link.way.address], metadata=metadata)
 
-    @property
-    def is_open(self):
-        return not self.is_broken and not self.client.is_closed
-
-    def send(self, flight, frame):
-        flight.waiting = Waiting(flight.send.request, flight.send.version, self.link.loop)
-        flight.waiting.pending.is_observed = True
-        flight.waiting.pending.when_done(lambda done: self.arrived(flight, done))
-        self.client.send_bytes(frame, flight.waiting)
-
-    def arrived(self, flight, done):
-        if flight.waiting.response is None or flight.is_response_lost:
-            self.break_off()
-            return
-        world = self.link.world
-        self.free_at_us = max(world.now_us + flight.slow_ms * 1000, self.free_at_us)
-        delay_ms = (self.free_at_us - world.now_us) // 1000
-        if delay_ms:
-            self.link.loop.after(delay_ms, lambda: self.tell(flight))
-        else:
-            self.tell(flight)
-
-    def tell(self, flight):
-        if not self.is_broken and flight in self.flights:
-            self.flights.remove(flight)
-            flight.end(flight.on_answer, flight.waiting.response)
-
-    def break_off(self):
-        """All that is in flight has failed, in the order in which it was sent."""
-        if not self.is_broken:
-            self.is_broken = True
-            self.client.close()
-            flights, self.flights = self.flights, []
-            for flight in flights:
-                flight.end(flight.on_failed)
+    def send(self, destination, request, **options):
+        answered = super().send(destination, request, **options)
+        self.link.asks(answered)
+        return answered
 
 
 class Link:
     """Of one life of one client: after a crash of its node there is a new one, and this one is silent."""
 
-    def __init__(self, world, name, address, faults=HEALTHY, *, stream=None, on_error=None):
+    def __init__(self, world, name, address, faults=HEALTHY, *, on_error=None):
         self.world = world
         self.name = name
         self.address = address
-        self.faults = faults
         self.node = world.node(name)
         self.loop = self.node.boot(on_error) if self.node.loop is None else self.node.loop
-        self.stream = stream or world.rng.stream(f"link {name} {self.node.incarnation}")
-        self.lanes = {}
-        self.sent = 0
-        self.ghosts = 0  # frames that came late, or again
-        self._correlation_id = 0
+        self.stream = world.rng.stream(f"link {name} {self.node.incarnation}")
+        self.way = Way(self, faults)
+        self.channel = WatchedChannel(self)
+
+    @property
+    def faults(self):
+        return self.way.faults
+
+    @faults.setter
+    def faults(self, faults):
+        self.way.faults = faults
+
+    @property
+    def ghosts(self):
+        return self.way.ghosts
 
     @property
     def is_alive(self):
@@ -127,18 +239,16 @@ class Link:
         return self.loop.ports.clock.mono_ms()
 
     def send(self, send, timeout_ms, on_answer, on_failed):
-        lane = self._lane(send.destination)
-        flight = InFlight(send, lane, on_answer, on_failed)
-        lane.flights.append(flight)
-        flight.timer = self.loop.after(timeout_ms, lane.break_off)
-        self.sent += 1
-        self._carry(lane, flight, self._frame(send))
+        answered = self.channel.send(send.destination, send.request, version=send.version, timeout_ms=timeout_ms)
+        answered.when_done(lambda done: on_failed() if done.error is not None else on_answer(done.value()))
 
     def break_off(self):
         """Every connection breaks; all that is in flight has failed."""
-        lanes, self.lanes = self.lanes, {}
-        for lane in lanes.values():
-            lane.break_off()
+        self.way.break_off()
+
+    def close(self):
+        """The client is done."""
+        self.channel.close()
 
     def pause(self, milliseconds):
         """The client stands still, and its clock does not: what it does next, it does too late."""
@@ -154,114 +264,14 @@ class Link:
         if self.node.incarnation == incarnation and self.node.is_paused:
             self.node.resume()
 
-    def _lane(self, destination):
-        lane = self.lanes.get(destination)
-        if lane is None or not lane.is_open:
-            if lane is not None:
-                lane.break_off()
-            lane = self.lanes[destination] = Lane(self)
-        return lane
+    # For who listens in
 
-    def _frame(self, send):
-        self._correlation_id += 1
-        header = RequestHeader(
-            request_api_key=send.request.api_key,
-            request_api_version=send.version,
-            correlation_id=self._correlation_id,
-            client_id=self.name,
-        )
-        return b"".join(whole.encode_request(header, send.request))
+    def asks(self, answered):
+        """A request is on its way; `answered` is what will become of it."""
 
-    def _carry(self, lane, flight, frame):
-        faults, stream = self.faults, self.stream
-        if stream.chance(faults.lose_request):
-            self._note("lost", flight)
-            self._break_soon(lane)
-        elif stream.chance(faults.late):
-            self._note("late", flight)
-            self._break_soon(lane)
-            self._deliver_late(frame, flight)
-        else:
-            flight.is_response_lost = stream.chance(faults.lose_response)
-            flight.slow_ms = stream.below(faults.slow_ms) if stream.chance(faults.slow) else 0
-            if stream.chance(faults.duplicate):
-                self._note("twice", flight)
-                self._deliver_late(frame, flight)
-            lane.send(flight, frame)
-
-    def _break_soon(self, lane):
-        self.loop.after(self.stream.below(BREAK_MS_MAX), lane.break_off)
-
-    def _deliver_late(self, frame, flight):
-        self.ghosts += 1
-        delay_us = self.stream.below(self.faults.late_ms) * 1000
-        self.world.after(delay_us, lambda: self._arrive_late(frame, flight.send))
-
-    def _arrive_late(self, frame, send):
-        Ghost(self, frame, send)
-
-    def _note(self, fate, flight):
-        self.world.note(f"{self.name} {fate} {type(flight.send.request).__name__}")
+    def arrives_late(self, api_key):
+        """What was late, or comes a second time, is about to arrive."""
 
 
-class Ghost:
-    """A frame that gets to the broker on a connection that nobody listens to."""
-
-    def __init__(self, link, frame, send):
-        self.world = link.world
-        self.client = SimClient(link.world, f"network of {link.name}", link.address)
-        waiting = Waiting(send.request, send.version, self.client.loop)
-        waiting.pending.is_observed = True
-        waiting.pending.when_done(lambda done: self.client.close())
-        self.client.loop.after(GHOST_MS_MAX, self.client.close)
-        self.client.send_bytes(frame, waiting)
-
-
-class Driver:
-    """Does what a core asks for, until it is stopped or its client crashes."""
-
-    def __init__(self, link, core, *, timeout_ms=3000, on_event=lambda: None):
-        self.link = link
-        self.core = core
-        self.timeout_ms = timeout_ms
-        self.on_event = on_event  # something has changed, and the core has been polled since
-        self.is_stopped = False
-        self._timer = None
-
-    def pump(self):
-        """After every call into the core."""
-        if self.is_stopped or not self.link.is_alive:
-            return
-        for send in self.core.poll(self.link.now_ms()):
-            self._send(send)
-        self._set_timer()
-
-    def stop(self):
-        self.is_stopped = True
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def _send(self, send):
-        def answered(response):
-            if not self.is_stopped:
-                self.core.answered(send.token, response, self.link.now_ms())
-                self._happened()
-
-        def failed():
-            if not self.is_stopped:
-                self.core.failed(send.token, self.link.now_ms())
-                self._happened()
-
-        self.link.send(send, self.timeout_ms, answered, failed)
-
-    def _happened(self):
-        self.pump()
-        self.on_event()
-
-    def _set_timer(self):
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        deadline_ms = self.core.deadline()
-        if deadline_ms is not None:
-            self._timer = self.link.loop.after(max(deadline_ms - self.link.now_ms(), 0), self._happened)
+def api_key_of(frame):
+    return int.from_bytes(frame[:2], "big")

@@ -4,8 +4,9 @@ It lives until it leaves or crashes; a restart is another one on the same host. 
 its story, which checks that.
 """
 
-from faulty_link import Driver, Link
+from faulty_link import Link
 
+from odradek.channel.driver import Driver
 from odradek.client.consumer.assignors import by_name
 from odradek.client.consumer.classic_membership import ClassicMembership
 from odradek.client.consumer.commits import OffsetCommits
@@ -13,7 +14,7 @@ from odradek.client.consumer.consumer_membership import ConsumerMembership
 from odradek.client.consumer.coordinator_lookup import CoordinatorLookup
 from odradek.client.consumer.membership import MembershipConfig
 from odradek.client.consumer.task import ASSIGN, NOTHING, REVOKE
-from odradek.client.core import ANY_BROKER, Send, leader
+from odradek.client.core import ANY_BROKER, Send
 from odradek.protocol import releases
 from odradek.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
@@ -44,25 +45,23 @@ class MemberLink(Link):
     """
 
     def __init__(self, *arguments, **options):
-        super().__init__(*arguments, **options)
         self.is_misheard = False
         self._misheard = 0  # times
+        super().__init__(*arguments, **options)
 
-    def _arrive_late(self, frame, send):
-        if send.request.api_key in (JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT):
+    def arrives_late(self, api_key):
+        if api_key in (JOIN_GROUP, CONSUMER_GROUP_HEARTBEAT):
             self.is_misheard = True
             self._misheard += 1
-        super()._arrive_late(frame, send)
 
-    def send(self, send, timeout_ms, on_answer, on_failed):
+    def asks(self, answered):
         before = self._misheard
+        answered.when_done(lambda done: self._heard(before, done))
 
-        def answered(response):
-            if before == self._misheard and getattr(response, "assignment", None) is not None:
-                self.is_misheard = self.is_misheard and response.error_code != 0
-            on_answer(response)
-
-        super().send(send, timeout_ms, answered, on_failed)
+    def _heard(self, before, done):
+        response = None if done.error is not None else done.value()
+        if before == self._misheard and getattr(response, "assignment", None) is not None:
+            self.is_misheard = self.is_misheard and response.error_code != 0
 
 
 def spoken(release):
@@ -70,10 +69,8 @@ def spoken(release):
     return {key: highest for key, (_, highest) in releases.by_name(release).api_versions(releases.BROKER).items()}
 
 
-class MembershipDriver(Driver):
-    def _send(self, send):
-        self.timeout_ms = JOIN_MS if send.request.api_key == JOIN_GROUP else REQUEST_MS
-        super()._send(send)
+def patience_ms(request):
+    return JOIN_MS if request.api_key == JOIN_GROUP else REQUEST_MS
 
 
 class Member:
@@ -113,7 +110,7 @@ class Member:
         )
         self.membership.subscribe(topics)
         cores = (self.membership, self.commits, self.lookup)
-        self.drivers = [MembershipDriver(self.link, core, on_event=self.step) for core in cores]
+        self.drivers = [Driver(self.link.channel, core, timeout_ms=patience_ms, on_event=self.step) for core in cores]
 
     def __repr__(self):
         return f"{self.name}: {self.membership} {sorted(self.membership.owned)}"
@@ -254,7 +251,7 @@ class Member:
         )
         tenures = dict(self.tenures)
         self._is_reading = True
-        send = Send(request, 12, leader("every topic", 0), object())
+        send = Send(request, 12, ANY_BROKER, object())  # there is one
         self.link.send(send, REQUEST_MS, lambda response: self._have_read(response, tenures), self._read_failed)
 
     def _read_failed(self):

@@ -4,10 +4,11 @@ A copier is one life of one transactional id. It begins where the committed offs
 or anything else is the end of it, it stops, and the story puts another one in its place if it was the current one.
 """
 
-from faulty_link import Driver, Link
+from faulty_link import Link
 from transaction_history import ABORTED, COMMITTED, COMMITTING
 
 from log_kit import batch as record_batch
+from odradek.channel.driver import Driver
 from odradek.client.core import ANY_BROKER, GROUP, Backoff, Send
 from odradek.client.producer.batch import ProducerBatch, TopicPartition
 from odradek.client.producer.sender import Sender
@@ -86,7 +87,7 @@ class Copier(Client):
             self.manager, request_timeout_ms=REQUEST_MS, delivery_timeout_ms=DELIVERY_MS, backoff=Backoff(20, 200)
         )
         super().__init__(story, f"{transactional_id} {number}")
-        self.driver = Driver(self.link, self.sender, timeout_ms=REQUEST_MS, on_event=self.happened)
+        self.driver = Driver(self.link.channel, self.sender, timeout_ms=lambda _: REQUEST_MS, on_event=self.happened)
 
     def happened(self):
         self.manager.sequencer.validate()
@@ -101,7 +102,7 @@ class Copier(Client):
                 self.story.v2_producers.add(self.manager.sequencer.producer.producer_id)
             await self.copy(await self.committed_offset())
         self.driver.stop()
-        self.link.break_off()
+        self.link.close()
         self.story.ended(self)
 
     async def copy(self, position):
@@ -186,7 +187,7 @@ class CommittedReader(Client):
             for partition in self.story.outputs:
                 await self.read(partition)
             await self.loop.sleep(READ_MS)
-        self.link.break_off()
+        self.link.close()
 
     async def read(self, partition):
         topic, index = partition
