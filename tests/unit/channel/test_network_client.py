@@ -4,7 +4,7 @@ import contextlib
 
 import pytest
 
-from channel_kit import CLOSE, CONFIG, SILENT, ScriptedBroker, answer_bytes, cluster_of
+from channel_kit import CLOSE, CONFIG, SILENT, ScriptedBroker, SimOutside, answer_bytes, cluster_of
 from odradek.channel.connection_states import State
 from odradek.channel.connector import is_address
 from odradek.channel.errors import ClientClosed, Disconnected, NodeNotReady
@@ -14,7 +14,7 @@ from odradek.metrics import Registry
 from odradek.protocol.errors import EncodeError, UnsupportedVersion
 from odradek.protocol.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.k01_fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
-from odradek.protocol.messages.k03_metadata import MetadataRequest
+from odradek.protocol.messages.k03_metadata import MetadataRequest, MetadataResponse
 from odradek.protocol.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.protocol.messages.k18_api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 
@@ -519,7 +519,7 @@ def unasked(asked):
     return whole + whole
 
 
-@pytest.mark.parametrize("rule", [wrong_id, half, garbage, too_short, negative, CLOSE], ids=str)
+@pytest.mark.parametrize("rule", [wrong_id, half, garbage, too_short, negative, CLOSE])
 def test_an_answer_that_is_none_breaks_the_connection_and_nothing_else(outside, rule):
     broker = ScriptedBroker(outside).answers(HeartbeatRequest, rule if callable(rule) else lambda _: rule)
     client = outside.connected(broker)
@@ -528,6 +528,33 @@ def test_an_answer_that_is_none_breaks_the_connection_and_nothing_else(outside, 
     broker.answers(HeartbeatRequest, HeartbeatResponse(error_code=5))
     outside.until(lambda: client.ready(broker.node))
     assert outside.outcome(client.send(1, heartbeat())).error_code == 5
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_a_peer_sends_a_request_has_one_end_and_the_client_goes_on(seed):
+    """Answers with a few bytes changed, cut off, or with some more."""
+    sim = SimOutside(seed)
+    chance = sim.world.rng.stream("spoiler")
+
+    def spoilt(asked):
+        data = bytearray(answer_bytes(asked, cluster_of(Node(1, "host", 1), topics=[("t", [1, 1])])))
+        for _ in range(1 + chance.below(3)):
+            data[chance.below(len(data))] = chance.below(256)
+        return bytes(data[: len(data) - chance.below(4)]) + chance.bytes(chance.below(9))
+
+    broker = ScriptedBroker(sim).answers(MetadataRequest, spoilt)
+    client = sim.client(CONFIG._replace(request_timeout_ms=200, reconnect_backoff_max_ms=50))
+    ends = []
+    for _ in range(40):
+        sim.until(lambda: client.ready(broker.node))
+        ends.append(type(sim.outcome(client.send(1, MetadataRequest(), version=12))))
+    assert set(ends) == {MetadataResponse, Disconnected}
+    broker.answers(MetadataRequest, lambda _: cluster_of(Node(1, "host", 1)))
+    sim.pass_ms(500)  # what is left of the last connection is over
+    sim.until(lambda: client.ready(broker.node))
+    assert sim.outcome(client.send(1, MetadataRequest())).brokers[0].host == "host"
+    assert client.in_flight.total == 0
+    sim.close()
 
 
 def test_an_answer_that_nobody_asked_for_breaks_the_connection(outside):
