@@ -19,17 +19,18 @@ PIP_INSTALL = $(PY) -m pip --disable-pip-version-check install --quiet --editabl
 
 $(VENV)/bin/python:
 	@$(PYTHON) $(IS_NEW_ENOUGH) || { echo 'Python 3.11 or newer is needed: make $(MAKECMDGOALS) PYTHON=python3.12'; exit 1; }
+	@echo 'making a virtual environment in $(VENV)'
 	@$(PYTHON) -m venv --clear $(VENV)
 
 # What running needs, and nothing else: the broker, its two libraries, the compiled extensions.
 $(RUNTIME): $(SOURCES) | $(PY)
-	@echo 'installing odradek into $(VENV), which takes half a minute the first time'
+	@echo 'installing odradek and compiling its extensions: half a minute on two idle cores, longer on a busy machine'
 	@$(PIP_INSTALL) .
 	@touch $@
 
 # The same with the tools of tests and benchmarks.
 $(TOOLS): $(SOURCES) | $(PY)
-	@echo 'installing odradek and the tools of developers into $(VENV), which takes about a minute the first time'
+	@echo 'installing odradek and the tools of developers: about a minute on two idle cores, longer on a busy machine'
 	@$(PIP_INSTALL) '.[dev,bench]'
 	@touch $(RUNTIME) $@
 
