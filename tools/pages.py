@@ -10,6 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "golde
 
 import compatibility
 import config_page
+import contracts
 import differences
 import gaps
 
@@ -17,6 +18,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGES: dict[str, Callable[[], str]] = {
     "compatibility.md": compatibility.render,
     "configs.md": config_page.render,
+    "contracts.md": contracts.render,
     "differences.md": differences.render,
     "gaps.md": gaps.render,
 }

@@ -168,6 +168,7 @@ def test_transactional_records_without_a_coordinator(plane, old_plane):
         assert produced(each, None).error_code == errors.TransactionalIdAuthorizationFailed.code
 
 
+@pytest.mark.contract("E57")
 def test_who_may_not_use_the_transactional_id_has_no_part_of_the_request_carried_out(plane):
     request = plane.produce_request(batch(b"a"), transactional_id=None)
     transactional = PartitionProduceData(index=1, records=batch(b"b", producer=7, transactional=True))
@@ -213,6 +214,7 @@ def test_replicas_that_leave_during_the_wait(plane):
     assert answer.error_code == errors.NotEnoughReplicasAfterAppend.code
 
 
+@pytest.mark.contract("E61")
 def test_internal_topics_are_not_for_clients(plane):
     plane.create_topic("__consumer_offsets", cleanup_policy="compact")
     answer = plane.produce("a", topic="__consumer_offsets")
@@ -360,6 +362,7 @@ def test_what_is_counted(plane):
     assert find("kafka.server", "BrokerTopicMetrics", "FailedProduceRequestsPerSec").count == 0
 
 
+@pytest.mark.contract("F14", "J8")
 def test_only_what_is_unexpected_counts_as_failed(plane):
     def failed(tags=None):
         found = plane.metrics.find("kafka.server", "BrokerTopicMetrics", "FailedProduceRequestsPerSec", tags)
@@ -378,6 +381,7 @@ def test_only_what_is_unexpected_counts_as_failed(plane):
     assert failed() == failed({"topic": "t"}) + 1 >= 2
 
 
+@pytest.mark.contract("J7")
 def test_every_write_to_a_partition_counts_whatever_becomes_of_it(plane):
     plane.create_topic("__consumer_offsets", cleanup_policy="compact")
     plane.produce("a")

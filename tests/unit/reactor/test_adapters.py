@@ -148,6 +148,7 @@ def test_a_thread_that_waits_keeps_nothing_of_its_last_job(ports):
         time.sleep(0.001)
 
 
+@pytest.mark.contract("E16")
 def test_sockets_do_not_wait_to_fill_a_packet_and_notice_a_peer_that_is_gone(ports):
     import socket
 

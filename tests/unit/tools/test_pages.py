@@ -23,8 +23,9 @@ def test_the_pages_are_what_the_tables_say() -> None:
 def test_a_page_that_differs_fails_the_check(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "tools", tmp_path / "tools")
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
-    for table in ("golden/differences.py", "interop/scenarios.py"):
-        (tmp_path / "tests" / table).parent.mkdir(parents=True)
+    tables = ("golden/differences.py", "interop/scenarios.py", "data/contracts.jsonl", "data/contracts_otherwise.txt")
+    for table in tables:
+        (tmp_path / "tests" / table).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / "tests" / table, tmp_path / "tests" / table)
     (tmp_path / "docs" / "configs.md").write_text("old", encoding="utf-8")
     checked = check(tmp_path)
