@@ -5,6 +5,7 @@ import pytest
 from logdirs import CLEAN, UNCLEAN, segments, unpack
 from manager_kit import RealBroker
 from odradek.log import checkpoint, names
+from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
 from odradek.records.batch import batches
 
 SAME = (*names.SEGMENT_FILES, names.LEADER_EPOCHS, names.PARTITION_METADATA, names.META_PROPERTIES)
@@ -75,7 +76,7 @@ def test_an_unclean_dir_is_recovered_to_what_kafka_recovered(name, tmp_path):
     after = contents(path)
     compared = 0
     for key, data in after.items():
-        if not is_kept(key) or names.CLUSTER_METADATA_TOPIC in key or key.endswith(names.META_PROPERTIES):
+        if not is_kept(key) or CLUSTER_METADATA_TOPIC in key or key.endswith(names.META_PROPERTIES):
             continue
         if key.endswith(names.LOG):
             assert data == before[key], f"Kafka wrote every batch whole; {key} must not be cut"
