@@ -262,6 +262,25 @@ def test_who_waits_for_us_is_not_silent(story):
     assert story.answer("b again") == "ok"
 
 
+def test_a_session_begins_anew_with_the_assignment_that_a_member_waited_for(story):
+    """It was over while the member waited, which is passed over: without a new one it would be a member for ever."""
+    first = story.join_new("a")
+    story.advance(0)
+    second = story.join_new("b")
+    story.join("a again", first)
+    story.sync("b sync", second)
+    for _ in range(3):
+        story.heartbeat(first)
+        story.advance(4000)
+    assert story.answer("b sync") == "held", "12 s of a session of 10"
+    story.sync("a sync", first, {first: b"A", second: b"B"})
+    story.advance(9999)
+    assert story.heartbeat(first) == "ok"
+    assert second in story.group().members
+    story.advance(1)
+    assert second not in story.group().members, "silent for 10 s since the answer"
+
+
 def test_a_new_member_that_waits_is_given_up_after_five_minutes(story):
     first = story.join_new("a", rebalance_ms=1_000_000)
     story.advance(0)

@@ -107,6 +107,10 @@ class Gate(SimPlane):
     def lead(self, node):
         self.apply([PartitionChangeRecord(partition_id=0, topic_id=self.topic_ids[TOPIC], leader=node)])
 
+    def in_sync(self, *replicas):
+        change = PartitionChangeRecord(partition_id=0, topic_id=self.topic_ids[TOPIC], isr=list(replicas))
+        self.apply([change])
+
     def lose_tail(self, offset):
         self.lead(OTHER)
         self.run(self.logs.truncate_to(TOPIC, 0, offset))
@@ -286,6 +290,23 @@ def test_a_coordinator_that_was_replaced_stops():
     gate.world.run_for(10_000)
     assert not gate.network.sent
     assert gate.state() == PREPARE_COMMIT
+
+
+def test_a_completion_that_could_not_be_written_is_tried_again():
+    gate = Gate()
+    gate.logs.update_topic_config(TOPIC, {"min.insync.replicas": "2"})
+    gate.replicas.update_topic_config(TOPIC)
+    gate.end(gate.started())
+    gate.open()
+    gate.in_sync(NODE)
+    gate.answer_markers()
+    assert gate.state() == PREPARE_COMMIT
+    assert gate.transactions.unwritten_completions == 1
+    gate.in_sync(NODE, OTHER)
+    assert gate.world.run_until(lambda: gate.network.sent), "the markers go out once more, which does no harm"
+    gate.answer_markers()
+    assert gate.state() == COMPLETE_COMMIT
+    assert gate.transactions.unwritten_completions == 0
 
 
 def test_markers_of_one_moment_go_out_together():
