@@ -335,6 +335,15 @@ def test_with_other_replicas_acks_all_waits_for_them(plane):
     assert plane.replicas.purgatories["Produce"].size == 0
 
 
+def test_the_timeout_of_a_write_ends_with_its_answer(plane):
+    plane.create_topic("r", replicas=(1, 2))
+    waiting = plane.send(plane.produce_request(batch(b"a"), topic="r", timeout_ms=500), 9)
+    plane.fetch_one("r", offset=1, replica_id=2)
+    assert plane.wait(waiting)
+    plane.sleep(1000)
+    assert plane.replicas.purgatories["Produce"].size == 0, "what is over must not be counted as over once more"
+
+
 def test_replicas_that_do_not_come_are_a_timeout(plane):
     plane.create_topic("r", replicas=(1, 2))
     began_ms = plane.loop.ports.clock.mono_ms()

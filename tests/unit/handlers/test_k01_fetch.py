@@ -11,7 +11,7 @@ from odradek.records import compression
 from odradek.records.batch import batches
 from odradek.records.record import Record
 from odradek.records.writer import BatchFields, record_batch
-from odradek.replica.fetch import FetchParameters
+from odradek.replica.fetch import ENTRIES_PER_SLICE, FetchParameters
 from replica_kit import RealPlane, SimPlane
 
 
@@ -277,6 +277,36 @@ def test_a_waiting_session_is_woken(plane):
     plane.produce("a", index=1)
     response = answer()
     assert [data.partition_index for topic in response.responses for data in topic.partitions] == [1]
+
+
+MANY = ENTRIES_PER_SLICE + 1
+
+
+@pytest.mark.parametrize("index", [0, MANY - 1])
+def test_a_waiting_fetch_of_very_many_partitions_is_woken(plane, index):
+    plane.create_topic("wide", MANY)
+    answer, pending = waiting_fetch(plane, *(("wide", each, 0) for each in range(MANY)))
+    plane.sleep(100)
+    assert not pending.is_done
+    plane.produce("a", topic="wide", index=index)
+    plane.sleep(10)
+    assert pending.is_done
+    assert {data.partition_index: len(data.records) > 0 for data in _all(answer())}[index]
+
+
+def test_what_comes_while_very_many_partitions_are_read_is_not_slept_through(plane):
+    """The first slice found nothing, and nobody watches its partitions before the last one is read."""
+    plane.create_topic("wide", MANY)
+    answer, pending = waiting_fetch(plane, *(("wide", each, 0) for each in range(MANY)))
+    assert not plane.partition("wide", 0).watchers
+    plane.send(plane.produce_request(batch(b"a"), topic="wide", acks=0), 9)
+    plane.sleep(100)
+    assert pending.is_done
+    assert next(values(data) for data in _all(answer()) if data.partition_index == 0) == ["a"]
+
+
+def _all(response):
+    return [data for topic in response.responses for data in topic.partitions]
 
 
 def test_a_deleted_topic_ends_the_wait(plane):

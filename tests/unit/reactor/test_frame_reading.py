@@ -95,6 +95,17 @@ def test_the_pool_is_passed_by_one_frame_at_most():
     assert (memory.used_bytes, memory.waiting) == (0, 0)
 
 
+def test_everybody_for_whom_there_is_room_is_woken_in_the_order_of_coming():
+    memory = FrameMemory(100)
+    assert memory.reserve(120)
+    tried = []
+    for name, size in (("first", 40), ("second", 40), ("third", 40), ("fourth", 40)):
+        memory.when_available(lambda name=name, size=size: tried.append(name) or memory.reserve(size))
+    memory.give_back(120)
+    assert tried == ["first", "second", "third"], "the third may pass the limit, the fourth waits for one of them"
+    assert (memory.used_bytes, memory.waiting) == (120, 1)
+
+
 def test_without_a_limit_there_is_always_some():
     memory = FrameMemory(-1)
     assert all(memory.reserve(2**31) for _ in range(1000))

@@ -148,6 +148,17 @@ def test_a_deleted_topic_is_an_error_in_its_sessions(plane):
     assert response.responses[0].partitions[0].error_code == errors.UnknownTopicId.code
 
 
+def test_a_known_partition_is_asked_for_in_a_later_leader_epoch(plane):
+    response = plane.fetch(("t", 0, 0), session=(0, 0), current_leader_epoch=0)
+    partition = plane.partition()
+    partition.sync.leader_epoch = 1
+    partition.make_leader(partition.sync, partition.log)
+    fenced = plane.fetch(session=(response.session_id, 1))
+    assert fenced.responses[0].partitions[0].error_code == errors.FencedLeaderEpoch.code
+    current = plane.fetch(("t", 0, 0), session=(response.session_id, 2), current_leader_epoch=1)
+    assert current.responses[0].partitions[0].error_code == 0
+
+
 def test_with_little_room_partitions_take_turns(plane):
     for index in range(3):
         plane.produce("x" * 100, "y" * 100, index=index)
@@ -258,6 +269,15 @@ def test_an_unused_session_goes_first():
     assert found.maybe_add(session(1), EVICTION_MS + 1)
     assert found.get(old.id) is None and found.get(young.id) is young and old.is_closed
     assert found._evictions.count == 1
+
+
+def test_use_puts_a_session_at_the_end_of_the_line():
+    found = cache(2)
+    used, unused = session(1), session(1)
+    assert found.maybe_add(used, 0) and found.maybe_add(unused, 10)
+    found.touch(used, EVICTION_MS)
+    assert found.maybe_add(session(1), EVICTION_MS + 11)
+    assert found.get(used.id) is used and found.get(unused.id) is None
 
 
 def test_a_larger_one_displaces_a_smaller_that_is_old_enough():
