@@ -194,7 +194,7 @@ async def flushed(
     """flush.messages: neither acknowledged nor shown to consumers before it is on disk."""
     await replicas.logs.flush(log)
     if partition.log is log:
-        partition.advance_high_watermark()
+        partition.log_end_moved()
     elif not partition.is_leader:
         partition.check_online()
         raise errors.NotLeaderOrFollower(f"{partition.name} has got another leader before the records were flushed.")

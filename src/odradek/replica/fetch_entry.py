@@ -13,6 +13,8 @@ TopicKey = str | bytes  # a name up to Fetch 12, an id from 13 on
 class Owner(Protocol):
     """Whoever reads the entry: a fetch session."""
 
+    is_privileged: bool  # a follower's
+
     def mark(self, entry: "FetchEntry") -> None:
         """Something has happened in the partition that the reader may want to know."""
         ...

@@ -35,5 +35,5 @@ def append_marker(replicas: "ReplicaManager", partition: Partition, end: EndMark
     request = AppendRequest(ACKS_ALL, REPLICATION_MS_MAX, 0, now_ms)
     if log.log_end_offset - log.recovery_point >= log.config.flush_messages:
         return replicas.loop.spawn(flushed(replicas, partition, log, info, request))
-    partition.advance_high_watermark()
+    partition.log_end_moved()
     return None if log.high_watermark > info.last_offset else replicated(replicas, partition, info, request)

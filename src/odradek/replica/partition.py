@@ -207,17 +207,23 @@ class Partition:
     # The high watermark, and who waits for it.
 
     def appended(self) -> None:
-        """`advance_high_watermark`, spelled out for who is the only replica and has no flush to wait for."""
+        """`log_end_moved`, spelled out for who is the only replica and has no flush to wait for."""
         log, sync = self.log, self.sync
         if log is None or sync is None or not sync.is_alone:
-            self.advance_high_watermark()
+            self.log_end_moved()
             return
         log.advance_high_watermark_to_end()
         if self.watchers or self.waiters:
             self.wake()
 
+    def log_end_moved(self) -> None:
+        """After an append, or the flush that it waited for. Followers read up to the end of the log, not up to the high
+        watermark, which waits for them: one that sleeps on would hold every acks=all write up (F6)."""
+        if not self.advance_high_watermark() and self.watchers:
+            self._wake_followers()
+
     def advance_high_watermark(self) -> bool:
-        """After an append, a follower's fetch or a change of the ISR. Wakes whom it concerns."""
+        """After an append, a follower's fetch or a change of the ISR. Wakes whom it concerns; False if it stays."""
         log, sync = self.log, self.sync
         if log is None or sync is None:
             return False
@@ -258,6 +264,13 @@ class Partition:
                 entry.owner.mark(entry)
         if self.waiters:
             self.waiters = [waiter for waiter in self.waiters if not waiter.check()] or None
+
+    def _wake_followers(self) -> None:
+        """Consumers sleep on: they may see nothing more than before."""
+        assert self.watchers is not None
+        for entry in [entry for entry in self.watchers if entry.owner.is_privileged]:
+            self.unwatch(entry)
+            entry.owner.mark(entry)
 
     def add_waiter(self, waiter: Waiter) -> None:
         if self.waiters is None:

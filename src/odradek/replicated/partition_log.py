@@ -38,7 +38,7 @@ class LedPartition(Protocol):
     @property
     def name(self) -> str: ...
     def check_min_in_sync(self) -> None: ...
-    def advance_high_watermark(self) -> bool: ...
+    def log_end_moved(self) -> None: ...
 
 
 class PartitionLog:
@@ -81,7 +81,7 @@ class PartitionLog:
         if log.log_end_offset - log.recovery_point >= log.config.flush_messages:
             self._logs.loop.spawn(self._flush(log))
         else:
-            partition.advance_high_watermark()
+            partition.log_end_moved()
         return info.last_offset
 
     def _batch(self, records: Sequence[Versioned], now_ms: int) -> bytearray:
@@ -116,7 +116,7 @@ class PartitionLog:
         except errors.KafkaStorageError:
             return  # the dir has been taken offline, or the disk is full: the answers wait for a later flush
         if self.partition.log is log:
-            self.partition.advance_high_watermark()
+            self.partition.log_end_moved()
 
     # Reading
 

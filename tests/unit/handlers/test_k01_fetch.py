@@ -5,6 +5,8 @@ import pytest
 from log_kit import NOW, batch, marker
 from odradek.log.append import COORDINATOR
 from odradek.protocol import errors
+from odradek.protocol.frames import OFFSETS
+from odradek.protocol.messages.consumer_offsets import OffsetCommitKey
 from odradek.reactor.file_range import FileRange
 from odradek.reactor.pending import Pending
 from odradek.records import compression
@@ -12,6 +14,9 @@ from odradek.records.batch import batches
 from odradek.records.record import Record
 from odradek.records.writer import BatchFields, record_batch
 from odradek.replica.fetch import ENTRIES_PER_SLICE, FetchParameters
+from odradek.replica.markers import append_marker
+from odradek.replicated.log_record import EndMarker, LogRecord
+from odradek.replicated.partition_log import PartitionLog
 from replica_kit import RealPlane, SimPlane
 
 
@@ -277,6 +282,37 @@ def test_a_waiting_session_is_woken(plane):
     plane.produce("a", index=1)
     response = answer()
     assert [data.partition_index for topic in response.responses for data in topic.partitions] == [1]
+
+
+@pytest.mark.parametrize("configs", [{}, {"flush_messages": 1}], ids=["at once", "flushed"])
+def test_an_append_that_is_not_committed_yet_wakes_the_follower_that_it_waits_for(plane, configs):
+    """The high watermark stays until the follower has come again: a follower that slept on would keep it there (F6)."""
+    plane.create_topic("r", replicas=(1, 2), **configs)
+    plane.produce("a", topic="r", acks=1)
+    session = plane.fetch(("r", 0, 1), session=(0, 0), replica_id=2).session_id
+    follower, woken = waiting_fetch(plane, session=(session, 1), replica_id=2)
+    _, consumer = waiting_fetch(plane, ("r", 0, 1))
+    plane.produce("b", topic="r", acks=1)
+    plane.sleep(100)
+    assert (plane.log("r").high_watermark, woken.is_done) == (1, True)
+    assert values(follower().responses[0].partitions[0]) == ["b"]
+    assert not consumer.is_done, "there is nothing for a consumer yet"
+
+
+def test_every_way_to_append_wakes_followers(plane):
+    plane.create_topic("r", replicas=(1, 2))
+    partition = plane.partition("r")
+    _, woken = waiting_fetch(plane, ("r", 0, 0), replica_id=2)
+    end = EndMarker(7, 0, is_commit=True)
+    plane.on_reactor(lambda: append_marker(plane.replicas, partition, end, NOW)).is_observed = True
+    plane.sleep(10)
+    assert woken.is_done, "a marker"
+    coordinator_log = PartitionLog(partition, plane.logs, OFFSETS)
+    _, woken = waiting_fetch(plane, ("r", 0, 1), replica_id=2)
+    record = LogRecord(OffsetCommitKey(group="g", topic="t", partition=0), None)
+    plane.on_reactor(lambda: coordinator_log.append(0, [(record, 0)]))
+    plane.sleep(10)
+    assert woken.is_done, "a decision of a coordinator"
 
 
 MANY = ENTRIES_PER_SLICE + 1
