@@ -356,3 +356,5 @@ def test_a_limit_of_one_listener(broker, change):
     change(listener_name_plaintext_max_connections="7")
     assert quotas(broker).listener_max["PLAINTEXT"] == 7
     assert quotas(broker).max_connections != 7
+    change()
+    assert quotas(broker).listener_max["PLAINTEXT"] == quotas(broker).listener_max["SSL"], "and it may be taken back"

@@ -122,6 +122,20 @@ def test_controlled_shutdown_moves_leaders_away_before_it_lets_go(harness: Harne
     harness.core.validate()
 
 
+def test_controlled_shutdown_waits_until_the_others_have_read_of_every_partition(harness: Harness) -> None:
+    harness.brokers(1, 2)
+    harness.create("t", partitions=4, replicas=2)
+    first_record = harness.quorum.log_end_offset
+    harness.beat(1, want_shut_down=True)
+    last_record = harness.quorum.log_end_offset - 1
+    assert last_record - first_record >= 4, "of the broker itself, and of each partition that it was in sync in"
+    for read in range(first_record, last_record):
+        harness.beat(2, current_metadata_offset=read)
+        assert not harness.beat(1, want_shut_down=True).should_shut_down, "there is more to read"
+    harness.beat(2, current_metadata_offset=last_record)
+    assert harness.beat(1, want_shut_down=True).should_shut_down
+
+
 def test_controlled_shutdown_of_the_only_broker(harness: Harness) -> None:
     harness.brokers(1)
     harness.create("t")

@@ -2,6 +2,7 @@
 
 import pytest
 
+import log_kit
 from odradek.config.broker import TABLE
 from odradek.log import names
 from odradek.log.checkpoint import read_offsets
@@ -210,6 +211,17 @@ def test_nothing_at_or_past_the_last_stable_offset_is_cleaned(broker):
     assert log.last_stable_offset == 2
     assert first_uncleanable_offset(log, 0, broker.now_ms) == 2
     log.update_high_watermark(1)
+    assert first_uncleanable_offset(log, 0, broker.now_ms) == 1
+
+
+def test_an_open_transaction_below_the_high_watermark_ends_what_is_cleaned(broker):
+    """L8: the last value of a key may still be aborted."""
+    log = broker.log("t")
+    broker.append(log, ("a", "1"))
+    log.append_as_leader(log_kit.batch(b"2", producer=7, transactional=True), 0, broker.now_ms)
+    log.roll(broker.now_ms)
+    broker.append(log, ("a", "3"))
+    assert (log.last_stable_offset, log.high_watermark) == (1, 3)
     assert first_uncleanable_offset(log, 0, broker.now_ms) == 1
 
 

@@ -11,6 +11,7 @@ from odradek.log.flush import flush_job
 from odradek.log.producer_entry import SEQUENCE_MAX
 from odradek.log.read import LOG_END, TXN_COMMITTED
 from odradek.protocol import errors
+from odradek.records.layout import CREATE_TIME, LOG_APPEND_TIME
 
 INTERVAL = 100
 
@@ -35,6 +36,17 @@ def test_log_append_time_is_told():
     info = partition.append(b"a", timestamp=5, now=NOW + 9)
     assert info.log_append_time == NOW + 9
     assert next(read_batches(partition.log)).max_timestamp == NOW + 9
+
+
+def test_the_kind_of_timestamp_may_change_while_the_log_is_open(partition):
+    partition.append(b"a", timestamp=NOW - 5)
+    partition.log.update_config(config(timestamp_type="LogAppendTime"))
+    appended = partition.append(b"b", timestamp=NOW - 5, now=NOW + 9)
+    partition.log.update_config(config(timestamp_type="CreateTime"))
+    created = partition.append(b"c", timestamp=NOW - 5, now=NOW + 10)
+    assert (appended.log_append_time, created.log_append_time) == (NOW + 9, -1)
+    kept = [(each.timestamp_type, each.max_timestamp) for each in read_batches(partition.log)]
+    assert kept == [(CREATE_TIME, NOW - 5), (LOG_APPEND_TIME, NOW + 9), (CREATE_TIME, NOW - 5)]
 
 
 def test_a_batch_that_comes_again_gets_its_old_offset(partition):
@@ -163,6 +175,16 @@ def test_roll_by_size(partition):
 def test_roll_by_the_time_of_the_records(partition):
     partition.log.update_config(config(segment_ms=1000))
     for timestamp in (NOW, NOW + 1000, NOW + 1001):
+        partition.append(b"x", timestamp=timestamp)
+    assert partition.log.segments.base_offsets == [0, 2]
+
+
+def test_roll_by_the_time_of_the_records_after_a_restart():
+    """The age of the segment counts from its first record, wherever the clock has gone meanwhile."""
+    partition = Partition(log_config=config(segment_ms=1000))
+    partition.append(b"x", timestamp=NOW)
+    partition.reopen()
+    for timestamp in (NOW + 1000, NOW + 1001):
         partition.append(b"x", timestamp=timestamp)
     assert partition.log.segments.base_offsets == [0, 2]
 

@@ -45,6 +45,21 @@ def test_truncation_cuts_records_epochs_and_the_high_watermark(partition):
     assert log.active.time_index().last_entry[1] <= 11
 
 
+@pytest.mark.parametrize("offset", [11, 12, 0])
+def test_truncation_takes_the_recovery_point_along(partition, offset):
+    """Else the next recovery would pass over what is appended there again, and nobody has ever synced that."""
+    partition.flush()
+    assert partition.log.recovery_point == 20
+    partition.truncate(offset)
+    assert (partition.log.log_end_offset, partition.log.recovery_point) == (offset, offset)
+
+
+def test_a_log_that_begins_anew_below_its_recovery_point_takes_it_along(partition):
+    partition.flush()
+    partition.log.truncate_fully_and_start_at(5, NOW)
+    assert partition.log.recovery_point == 5
+
+
 def test_truncation_past_the_end_only_forgets_an_epoch_without_records(partition):
     partition.log.assign_epoch_start_offset(9, 20)
     assert partition.log.truncate_to(20, NOW) is None

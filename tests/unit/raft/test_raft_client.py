@@ -171,6 +171,19 @@ def test_old_snapshots_go_by_their_age():
     assert [facts.id for facts in client.log.snapshots] == [OffsetAndEpoch(3, 1)]
 
 
+def test_the_log_is_looked_through_again_and_again():
+    node = Node(retention_bytes=-1, retention_ms=90_000)
+    client = node.start()
+    node.append("a")
+    node.snapshot()
+    node.append("b")
+    node.snapshot()
+    node.world.run_for(61_000)
+    assert len(client.log.snapshots) == 2, "at the first look it was not old enough"
+    node.world.run_for(60_000)
+    assert [facts.id for facts in client.log.snapshots] == [OffsetAndEpoch(3, 1)]
+
+
 def test_the_log_begins_at_the_oldest_snapshot_that_is_left():
     node = Node(retention_bytes=-1, retention_ms=150_000)
     client = node.start()
