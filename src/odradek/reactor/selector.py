@@ -130,7 +130,7 @@ class Selector:
         other._order.clear()
         other.set_idle_ms(-1)
         self._order = OrderedDict.fromkeys(everybody)
-        self._set_timer()
+        self.set_idle_ms(self._idle_ms)  # one that has come may be due before all that were here
 
     def set_idle_ms(self, idle_ms: int) -> None:
         self._idle_ms = idle_ms

@@ -136,6 +136,27 @@ def test_the_idle_expire_in_the_order_of_their_activity():
     assert pair.selector.oldest() in (None, pair.server)
 
 
+def test_connections_that_are_taken_over_expire_when_they_would_have():
+    """Fewer processors: one that stays has the connections of the others where their last activity belongs."""
+    pair = Pair()
+    staying, leaving = (Selector(pair.loop, idle_ms=10_000) for _ in range(2))
+    expired = []
+    staying.on_expired = expired.append
+    in_order = []
+    for selector in (leaving, staying, leaving, staying):
+        socket = pair.node.ports.network.connect(*pair.listener.address)
+        in_order.append(Frames(selector, PlainTransport(socket, is_connected=False)))
+        selector.add(in_order[-1], is_connecting=True)
+        pair.until(lambda: in_order[-1].was_ready)
+        pair.world.run_for(2000)
+    staying.take_over(leaving)
+    assert staying.connections() == in_order and not leaving.connections()
+    pair.world.run_for(4000)
+    assert expired == in_order[:1], "12 s after the first one came"
+    pair.world.run_for(2000)
+    assert expired == in_order[:2]
+
+
 def test_expiry_can_be_changed_and_turned_off():
     pair = Pair(idle_ms=10_000)
     pair.selector.set_idle_ms(-1)
