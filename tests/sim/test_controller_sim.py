@@ -189,6 +189,48 @@ def test_snapshots_are_taken_and_loaded() -> None:
     node.controller.core.validate()
 
 
+def test_the_time_until_the_next_snapshot_counts_from_the_last() -> None:
+    node = Node(10, **{"metadata.log.max.snapshot.interval.ms": "60000"})
+    node.start()
+    written = []
+    for _ in range(5):
+        node.world.run_for(40_000)  # with a record every half a second
+        written.append(node.snapshots.written)
+    assert written == [0, 1, 1, 2, 3]
+
+
+def test_what_is_cleaned_away_does_not_put_the_next_snapshot_off() -> None:
+    """Ten thousand bytes are due for a snapshot, whether or not the log has become shorter in between."""
+    node = Node(
+        11,
+        **{
+            "metadata.log.max.record.bytes.between.snapshots": "10000",
+            "internal.metadata.log.segment.bytes": "4000",
+            "metadata.max.retention.ms": "30000",
+            "metadata.max.idle.interval.ms": "0",
+        },
+    )
+    node.start()
+    node.join()
+
+    def grow() -> None:
+        """By about eleven thousand bytes."""
+        for _ in range(67):
+            assert node.create(f"t{node.raft.log_end_offset}").error_code == 0
+        node.world.run_for(1000)
+
+    for count in (1, 2):
+        grow()
+        assert node.snapshots.written == count
+    long_ago = node.raft.log.log.size
+    for _ in range(24):
+        node.world.run_for(5_000)
+        node.beat()
+    assert node.raft.log.log.size < long_ago - 8_000, "the log below the oldest snapshot is gone"
+    grow()
+    assert node.snapshots.written == 3
+
+
 @pytest.mark.parametrize("records_per_step", [runtime.RECORDS_PER_STEP, 1])
 @pytest.mark.parametrize("seed", range(12))
 def test_crashes_at_any_time(seed: int, records_per_step: int, monkeypatch: pytest.MonkeyPatch) -> None:

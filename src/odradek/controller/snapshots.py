@@ -40,7 +40,9 @@ class SnapshotGenerator:
         return 0 if self._quorum.latest_snapshot_id is None else self._log_bytes()
 
     def _log_bytes(self) -> int:
-        return self._quorum.log.log.size
+        """What has been cleaned away counts on: else every clean would put the next snapshot off."""
+        log = self._quorum.log
+        return log.log.size + log.cleaned_bytes
 
     def _is_due(self) -> bool:
         assert self._bytes_at_last is not None

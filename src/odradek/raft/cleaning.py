@@ -37,7 +37,9 @@ def _is_due(log: MetadataLog, now_ms: int) -> bool:
 
 async def _remove(log: MetadataLog, doomed: list[OffsetAndEpoch], now_ms: int) -> None:
     disk = log.loop.ports.disk
+    size = log.log.size
     deletion: Deletion | None = log.log.delete_old_segments(now_ms)
+    log.cleaned_bytes += size - log.log.size
     if deletion is not None:
         await log.run(deletion.rename_job(disk))
         log.remove_later(deletion.paths)

@@ -35,6 +35,7 @@ class MetadataLog:
         "_files",
         "_flushing",
         "_saved_recovery_point",
+        "cleaned_bytes",
         "config",
         "directory",
         "jobs",
@@ -58,6 +59,7 @@ class MetadataLog:
         self._files = 0  # names of parts differ
         self._flushing: Pending[None] | None = None
         self._saved_recovery_point = 0
+        self.cleaned_bytes = 0  # of segments that went since the start
 
     async def load(self) -> LoadedQuorum:
         """Opens it, everything in it durable, empty at the latest snapshot if it had not come that far."""
