@@ -101,6 +101,20 @@ def test_a_group_may_be_full():
     assert story.answer("member") == "held", "who is in may join again"
 
 
+@pytest.mark.parametrize("release", ["3.3", "4.3"])
+def test_who_is_turned_away_no_longer_holds_up_those_who_have_joined(release):
+    story = GroupStory(release, group_max_size=3)
+    first, second = story.stable_pair()
+    third, fourth = (story.join(name).member_id for name in ("c: id", "d: id"))
+    story.join("c", third)
+    story.join("a rejoins", first)
+    story.join("b rejoins", second)
+    assert story.answer("c") == "held", "the fourth has an id, and might come"
+    story.join("d", fourth)
+    assert story.answer("d") == "GROUP_MAX_SIZE_REACHED"
+    assert [story.answer(ticket) for ticket in ("a rejoins", "b rejoins", "c")] == ["ok"] * 3
+
+
 # The first rebalance waits
 
 

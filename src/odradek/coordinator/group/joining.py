@@ -87,13 +87,15 @@ def _has_room(core: "GroupCore", group: ClassicGroup, member_id: str) -> bool:
 
 
 def _turned_away(joining: _Joining) -> Decided[None]:
-    answers = [Answer(joining.ticket, refusal(errors.GroupMaxSizeReached(), ""))]
-    member = joining.group.members.get(joining.request.member_id)
-    if member is not None:
-        joining.group.remove(member.member_id)
-        joining.core.may_complete(joining.group)
-    joining.group.pending_members.discard(joining.request.member_id)
-    return Decided(effects=answers)
+    """Nobody waits for it any more, as in a 3.3; a 4.3 forgets to look, and holds the others up for the whole time that
+    a rebalance may take."""
+    core, group, member_id = joining.core, joining.group, joining.request.member_id
+    if member_id in group.members:
+        group.remove(member_id)
+    group.pending_members.discard(member_id)
+    core.deadlines.clear((PENDING_MEMBER, group.group_id, member_id))
+    core.may_complete(group)
+    return joining.answer(refusal(errors.GroupMaxSizeReached(), ""))
 
 
 # Without a member id.
