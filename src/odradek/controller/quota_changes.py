@@ -1,13 +1,14 @@
 """AlterClientQuotas: sets and removes the quotas of entities, each entity as a whole."""
 
 import ipaddress
+import math
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from odradek.config import quotas
-from odradek.config.definition import Table
-from odradek.config.types import DOUBLE
+from odradek.config.definition import Definition, Table
+from odradek.config.types import DOUBLE, INT, INT_MAX, LONG, LONG_MAX
 from odradek.controller.quotas import Entity, entity_of
 from odradek.protocol.declare import Message
 from odradek.protocol.errors import NONE, InvalidRequest, KafkaError
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 TYPES = (USER, CLIENT_ID, IP)
+TOLERANCE = 1e-6  # what a number may be off a whole one
+_LARGEST = {INT: (float(INT_MAX), "an INT"), LONG: (float(LONG_MAX), "a LONG")}
 _HOST_NAME = r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*\Z"
 
 
@@ -93,12 +96,31 @@ def _check_value(core: "ControllerCore", table: Table, op: k49.OpData) -> None:
     row = table.rows.get(op.key)
     if row is None:
         raise InvalidRequest(f"Invalid configuration key {op.key}")
-    must_be_positive = core.release.behaviour.requires_positive_quotas
-    if op.value <= 0 and must_be_positive:
-        raise InvalidRequest(f"Quota {op.key} must be greater than 0")
-    if row.type is not DOUBLE and not abs(op.value - round(op.value) if abs(op.value) < 2**63 else 0) < 1e-6:
-        fractional = f"{op.key} cannot be a fractional value."
-        raise InvalidRequest(fractional if must_be_positive else f"Configuration {op.key} must be a Long value")
+    if core.release.behaviour.requires_positive_quotas:
+        _check_positive(row, op.value)
+    elif row.type is not DOUBLE and not _is_whole(op.value):
+        raise InvalidRequest(f"Configuration {op.key} must be a Long value")
+
+
+def _check_positive(row: Definition, value: float) -> None:
+    """What is no number at all passes, as it does with Kafka: it is neither too small nor too large."""
+    if value <= 0:
+        raise InvalidRequest(f"Quota {row.name} must be greater than 0")
+    if row.type in _LARGEST:
+        largest, shown = _LARGEST[row.type]
+        if value > largest:
+            raise InvalidRequest(f"Proposed value for {row.name} is too large for {shown}.")
+        if value % 1 > TOLERANCE:
+            raise InvalidRequest(f"{row.name} cannot be a fractional value.")
+
+
+def _is_whole(value: float) -> bool:
+    """As a 3.3 finds out, which refuses every negative number by it: it adds a little, and has Java cut off what is
+    behind the point, towards 0."""
+    if math.isnan(value):
+        return True
+    bounded = max(-(2.0**63), min(2.0**63, value + TOLERANCE))
+    return abs(int(bounded) - value) <= TOLERANCE
 
 
 def _record(entity: Entity, key: str, *, value: float = 0.0, remove: bool = False) -> ClientQuotaRecord:

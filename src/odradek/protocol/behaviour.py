@@ -63,6 +63,7 @@ class Behaviour(NamedTuple):
     requires_principal_type: bool = True
     """The principal of a new ACL must have a type and a colon."""
     requires_positive_quotas: bool = True
+    """A quota is more than 0; before, one that counts whole things could be 0, and any other whatever it liked."""
     tells_unregistered_broker: bool = True
     """UnregisterBroker of an unknown id has a message; before, the code alone."""
 

@@ -239,13 +239,44 @@ def quota(
         ([("user", "zz")], ("producer_byte_rate", 5.0, True), None),
         ([("ip", "localhost")], ("connection_creation_rate", 5.0, False), None),
         ([("client-id", "c"), ("user", None)], ("consumer_byte_rate", 5.0, False), None),
-        ([("user", "u")], ("producer_byte_rate", float("inf"), False), None),
+        (
+            [("user", "u")],
+            ("producer_byte_rate", float("inf"), False),
+            "Proposed value for producer_byte_rate is too large for a LONG.",
+        ),
+        ([("user", "u")], ("producer_byte_rate", 2.0**63, False), None),
+        ([("user", "u")], ("producer_byte_rate", float("nan"), False), None),
+        ([("user", "u")], ("producer_byte_rate", 1.0000009, False), None),
+        ([("user", "u")], ("producer_byte_rate", 2.9999999, False), "producer_byte_rate cannot be a fractional value."),
+        ([("ip", "1.2.3.4")], ("connection_creation_rate", 2.0**31 - 1, False), None),
+        (
+            [("ip", "1.2.3.4")],
+            ("connection_creation_rate", 2.0**31, False),
+            "Proposed value for connection_creation_rate is too large for an INT.",
+        ),
     ],
 )
 def test_quotas(
     harness: Harness, entity: list[tuple[str, str | None]], op: tuple[str, float, bool], words: str | None
 ) -> None:
     assert quota(harness, entity, op) == (0 if words is None else 42, words)
+
+
+@pytest.mark.parametrize("key", ["producer_byte_rate", "connection_creation_rate"])
+def test_quotas_of_a_3_3_are_whole_numbers_from_0_on(key: str) -> None:
+    harness = Harness(release=releases.RELEASE_3_3)
+    entity: list[tuple[str, str | None]] = [("user", "u") if key == "producer_byte_rate" else ("ip", "1.2.3.4")]
+    for value in (0.0, -1e-7, 1.0000009, 2.9999999, 2.0**63, float("nan")):
+        assert quota(harness, entity, (key, value, False)) == (0, None), value
+    refused = (42, f"Configuration {key} must be a Long value")
+    for value in (-1.0, -0.5, -1e300, 0.5, 1.0000011, 2.999998, 1e300, float("inf")):
+        assert quota(harness, entity, (key, value, False)) == refused, value
+
+
+def test_other_quotas_of_a_3_3_are_any_numbers() -> None:
+    harness = Harness(release=releases.RELEASE_3_3)
+    for value in (-1.0, 0.0, 0.5, 1e300):
+        assert quota(harness, [("user", "u")], ("request_percentage", value, False)) == (0, None)
 
 
 def test_quotas_are_set_changed_and_removed(harness: Harness) -> None:
