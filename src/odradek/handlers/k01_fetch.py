@@ -18,6 +18,7 @@ Who may: READ on each topic; followers need CLUSTER_ACTION on the cluster, and l
 | led elsewhere, or asked by a node that is no replica | NOT_LEADER_OR_FOLLOWER |
 | an older or a later leader epoch | FENCED_LEADER_EPOCH; UNKNOWN_LEADER_EPOCH |
 | an offset that is not in the log, an unknown last epoch | OFFSET_OUT_OF_RANGE |
+| an isolation level that is neither 0 nor 1 | UNKNOWN_SERVER_ERROR, for the request as a whole |
 | zstd, to a reader before version 10 | UNSUPPORTED_COMPRESSION_TYPE |
 | the log dir has failed | KAFKA_STORAGE_ERROR |
 
@@ -47,6 +48,7 @@ from odradek.replica.fetch_one import VERSION_MIN as AT_ONCE_VERSION_MIN
 from odradek.replica.fetch_one import fetch_one
 
 TOP_LEVEL_ERROR_VERSION_MIN = 7
+TOPIC_ID_VERSION_MIN = 13
 ZSTD_VERSION_MIN = 10
 REPLICA_STATE_VERSION_MIN = 15
 HINT_VERSION_MIN = 16
@@ -60,12 +62,12 @@ _HINTED = (errors.NotLeaderOrFollower.code, errors.FencedLeaderEpoch.code)
 
 
 def refuse(request: FetchRequest, error: errors.KafkaError, version: int) -> FetchResponse:
-    """From version 7 on there is one error for all; before, every partition gets it."""
-    response = FetchResponse(session_id=0)
+    """From version 7 on there is one error for all; as long as topics have names, every partition gets it, too."""
+    response = FetchResponse()
     if version >= TOP_LEVEL_ERROR_VERSION_MIN:
         response.error_code = error.code
-        return response
-    for topic in request.topics:
+        response.session_id = request.session_id
+    for topic in request.topics if version < TOPIC_ID_VERSION_MIN else ():
         partitions = [not_here(asked.partition, error) for asked in topic.partitions]
         response.responses.append(FetchableTopicResponse(topic=topic.topic, partitions=partitions))
     return response
@@ -89,13 +91,25 @@ def fetch(call: Call, request: FetchRequest) -> FetchResponse | Pending[FetchRes
         parameters.on_error = lambda response: _hint(call, response)
     if services.authorizer is not None:
         parameters.is_allowed = _permission(call, parameters)
-    response = fetch_in_session(replicas, request, parameters)
+    try:
+        response = fetch_in_session(replicas, request, parameters)
+    except errors.UnknownServerError as error:
+        response = _refused(call, request, error)
     if version < ZSTD_VERSION_MIN:
         from odradek.replica.down_conversion import for_old_reader
 
         return services.loop.spawn(for_old_reader(replicas, request, version, response))
     if type(response) is FetchResponse:
         services.error_counts.counter(call.key, FetchResponse, version)(response)
+    return response
+
+
+def _refused(call: Call, request: FetchRequest, error: errors.KafkaError) -> FetchResponse:
+    response = refuse(request, error, call.version)
+    if not call.services.release.behaviour.empties_records_of_refused_fetches:
+        for topic in response.responses:
+            for data in topic.partitions:
+                data.records = None
     return response
 
 

@@ -19,6 +19,12 @@ class Behaviour(NamedTuple):
     lets_admins_write_markers: bool = True
     """ALTER on the cluster is enough for WriteTxnMarkers; before, only CLUSTER_ACTION was."""
 
+    # Fetching
+
+    empties_records_of_refused_fetches: bool = True
+    """A Fetch that is refused as a whole tells of every partition that its records are empty; before, that it has
+    none."""
+
     # Offsets by time
 
     refuses_unknown_timestamps: bool = True

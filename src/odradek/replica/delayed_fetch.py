@@ -19,12 +19,14 @@ from odradek.reactor.ports import Cancelled
 from odradek.replica.delayed_expiry import Round
 from odradek.replica.fetch import (
     ENTRIES_PER_SLICE,
+    UNKNOWN_ISOLATION,
     FetchParameters,
     Reading,
     blank,
     read_entries,
     read_in_slices,
     readable_bytes,
+    resolve,
     size_of,
 )
 from odradek.replica.fetch_entry import NOTHING_TOLD, FetchEntry
@@ -76,12 +78,26 @@ class DelayedFetch(Pending[FetchResponse]):
 
     def start(self) -> FetchResponse | Pending[FetchResponse]:
         session, parameters = self.session, self._parameters
+        if parameters.isolation == UNKNOWN_ISOLATION:
+            self._refuse_isolation()
         if not session.fresh and session.size and parameters.max_wait_ms > 0 and parameters.min_bytes > 0:
             return self._wait()  # no partition has anything to tell: none is looked at
         entries = session.fresh_in_order()
         if len(entries) > ENTRIES_PER_SLICE:
             return self._replicas.loop.spawn(self._start_long(entries))
         return self._decide(read_entries(self._replicas, entries, self._parameters))
+
+    def _refuse_isolation(self) -> None:
+        """Where there is anything to read, the whole request is refused. As with Kafka, a session goes on all the same,
+        and a request that names nothing but unknown partitions is told that."""
+        for entry in self.session.entries():
+            try:
+                resolve(self._replicas, entry, self._parameters)
+            except errors.NotLeaderOrFollower:
+                pass  # it is known, and elsewhere
+            except errors.KafkaError:
+                continue
+            raise errors.UnknownServerError("A fetch has an isolation level of 0 or 1.")
 
     async def _start_long(self, entries: list[FetchEntry]) -> FetchResponse:
         reading = await read_in_slices(self._replicas, entries, self._parameters)

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 SENDFILE_BYTES_MIN = 128 * 1024
 ENTRIES_PER_SLICE = 1000
-READ_COMMITTED = 1
+READ_UNCOMMITTED, READ_COMMITTED = 0, 1  # the isolation levels of a request
+UNKNOWN_ISOLATION = -1
 HARD_LIMIT_VERSION_MAX = 2
 NO_BYTES = b""
 UNKNOWN_OFFSET = -1
@@ -74,6 +75,8 @@ class FetchParameters:
             self.isolation = TXN_COMMITTED if request.isolation_level == READ_COMMITTED else HIGH_WATERMARK
             if max_bytes > bytes_max:
                 max_bytes = bytes_max
+        if not READ_UNCOMMITTED <= request.isolation_level <= READ_COMMITTED:
+            self.isolation = UNKNOWN_ISOLATION
         self.max_bytes = max_bytes
         min_bytes = request.min_bytes
         self.min_bytes = min_bytes if min_bytes < max_bytes else max_bytes
@@ -130,7 +133,7 @@ def _read_some(
         partition = entry.partition
         if partition is None or not partition.is_hosted or parameters.is_allowed is not None:
             try:
-                partition = entry.partition = _resolve(replicas, entry, parameters)
+                partition = entry.partition = resolve(replicas, entry, parameters)
             except errors.KafkaError as error:
                 results.append((entry, not_here(entry.index, error)))
                 replicas.metrics.all_topics.fetches.count += 1
@@ -159,7 +162,7 @@ def size_of(data: PartitionData) -> int:
     return records.size if type(records) is FileRange else len(records)  # type: ignore[arg-type]
 
 
-def _resolve(replicas: "ReplicaManager", entry: FetchEntry, parameters: FetchParameters) -> "Partition":
+def resolve(replicas: "ReplicaManager", entry: FetchEntry, parameters: FetchParameters) -> "Partition":
     """Whoever may not read a topic does not learn whether it exists."""
     is_allowed = parameters.is_allowed
     if is_allowed is not None:

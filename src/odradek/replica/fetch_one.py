@@ -17,7 +17,7 @@ from odradek.protocol.messages.k01_fetch import (
     FetchTopic,
     PartitionData,
 )
-from odradek.replica.fetch import READ_COMMITTED, aborted, blank, content_of, size_of, told_of
+from odradek.replica.fetch import READ_COMMITTED, READ_UNCOMMITTED, aborted, blank, content_of, size_of, told_of
 from odradek.replica.fetch_session import FINAL_EPOCH, NO_SESSION
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ def fetch_one(replicas: "ReplicaManager", request: FetchRequest, version: int) -
     """None if it must go the long way. The caller has seen that anybody may read, and that this is no follower."""
     topics = request.topics
     if len(topics) != 1 or request.session_epoch != FINAL_EPOCH or request.session_id != NO_SESSION:
+        return None
+    if not READ_UNCOMMITTED <= request.isolation_level <= READ_COMMITTED:
         return None
     topic = topics[0]
     hosted = replicas.by_id.get(topic.topic_id) if version >= TOPIC_ID_VERSION_MIN else replicas.topics.get(topic.topic)

@@ -387,6 +387,55 @@ def test_a_long_poll_ends_with_its_connection(plane, version):
     plane.sleep(1)
 
 
+# Isolation levels that there are not.
+
+
+def levels(answer):
+    """The error of the request, and each partition's with its records."""
+    return answer.error_code, [(data.partition_index, data.error_code, data.records) for data in _all(answer)]
+
+
+@pytest.mark.parametrize("level", [5, 2, -1])
+@pytest.mark.parametrize("replica_id", [-1, 2])
+@pytest.mark.parametrize("session_epoch", [-1, 0])
+def test_an_unknown_isolation_level_refuses_the_request_and_each_partition(plane, level, replica_id, session_epoch):
+    asked = {"isolation_level": level, "replica_id": replica_id, "session": (0, session_epoch)}
+    for version in (4, 6):
+        answer = plane.fetch(("t", 0, 0), ("t", 7, 0), version=version, **asked)
+        assert levels(answer) == (0, [(0, -1, b""), (7, -1, b"")]), "there is no place for the request's own"
+    for version in (7, 12):
+        answer = plane.fetch(("t", 0, 0), ("t", 7, 0), version=version, **asked)
+        assert levels(answer) == (-1, [(0, -1, b""), (7, -1, b"")])
+    for version in (13, 17):
+        assert levels(plane.fetch(("t", 0, 0), ("t", 7, 0), version=version, **asked)) == (-1, [])
+    assert not len(plane.replicas.sessions) and not plane.partition().watchers
+
+
+def test_a_fetch_that_could_be_answered_at_once_is_refused_as_well(plane):
+    plane.produce("a")
+    assert levels(plane.fetch(("t", 0, 0), isolation_level=5)) == (-1, [(0, -1, b"")])
+
+
+def test_a_3_3_has_no_records_in_such_a_refusal(old_plane):
+    answer = old_plane.fetch(("t", 0, 0), isolation_level=5)
+    assert levels(answer) == (-1, [(0, -1, None)])
+
+
+def test_before_an_unknown_isolation_level_come_sessions_and_partitions_that_are_not_there(plane):
+    assert plane.fetch(("t", 0, 0), isolation_level=5, session=(77, 1)).error_code == 70
+    unknown = plane.fetch(("t", 7, 0), isolation_level=5)
+    assert levels(unknown) == (0, [(7, errors.UnknownTopicOrPartition.code, b"")])
+    assert levels(plane.fetch(isolation_level=5)) == (0, [])
+
+
+def test_a_session_goes_on_after_an_unknown_isolation_level(plane):
+    session = plane.fetch(("t", 0, 0), session=(0, 0)).session_id
+    refused = plane.fetch(isolation_level=5, session=(session, 1))
+    assert (levels(refused), refused.session_id) == ((-1, []), session)
+    assert plane.fetch(session=(session, 2)).error_code == 0
+    assert plane.fetch(session=(session, 1)).error_code == errors.InvalidFetchSessionEpoch.code
+
+
 # Transactions.
 
 
