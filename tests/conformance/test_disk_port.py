@@ -197,6 +197,7 @@ def test_unlink_and_rmdir_refuse_what_they_are_not_for(disk, at):
     assert not disk.exists(at("topic-0"))
 
 
+@pytest.mark.contract("G28")
 def test_a_small_file_is_replaced_as_a_whole(disk, at):
     disk.write_atomically(at("checkpoint"), b"first")
     disk.write_atomically(at("checkpoint"), b"2nd")

@@ -114,6 +114,7 @@ def test_recovered_again_it_stays_the_same(name, tmp_path):
         assert contents(path, without=()) == once, path.name
 
 
+@pytest.mark.contract("G14", "G15", "G27", "G35", "G36", "G43", "G44")
 @pytest.mark.parametrize("name", CLEAN + UNCLEAN)
 def test_small_files_read_as_kafka_reads_them_and_are_written_as_it_writes_them(name, tmp_path):
     directory = unpack(name, tmp_path)

@@ -71,6 +71,7 @@ def test_acks_0_over_an_unreadable_batch_is_the_clients_mistake_and_not_ours(pla
     assert not plane.unexpected
 
 
+@pytest.mark.contract("F1")
 @pytest.mark.parametrize("acks", [2, -2, 100])
 def test_other_acks_are_refused(plane, acks):
     answer = plane.produce("a", acks=acks)
@@ -94,6 +95,7 @@ def test_a_batch_that_nobody_can_read_fails_the_request_before_any_part_of_it_is
     assert not values(plane)
 
 
+@pytest.mark.contract("F2")
 def test_the_error_of_one_partition_leaves_the_others_alone(plane):
     request = plane.produce_request(batch(b"a"))
     request.topic_data[0].partition_data += [
@@ -125,6 +127,7 @@ def test_of_a_partition_that_is_named_twice_the_last_counts(plane):
     assert values(plane) == ["second"]
 
 
+@pytest.mark.contract("F15")
 def test_culprits_are_named_from_version_8_on(plane):
     plane.create_topic("c", cleanup_policy="compact")
     records = batch(b"a", b"b", key=None)
@@ -146,6 +149,7 @@ def test_an_unknown_topic_id(plane):
     assert plane.produce("a", topic="nope", version=13).error_code == errors.UnknownTopicId.code
 
 
+@pytest.mark.contract("F24")
 def test_a_repeated_batch_gets_its_old_offset(plane):
     first = plane.produce("a", producer=7)
     assert plane.produce("b", producer=7, sequence=1).base_offset == 1
@@ -178,6 +182,7 @@ def test_who_may_not_use_the_transactional_id_has_no_part_of_the_request_carried
     assert not values(plane)
 
 
+@pytest.mark.contract("F16")
 def test_min_insync_replicas(plane, old_plane):
     """A 4.3 asks for no more replicas than there are."""
     for each in (plane, old_plane):
@@ -189,6 +194,7 @@ def test_min_insync_replicas(plane, old_plane):
     assert values(old_plane, name="m") == ["a"]
 
 
+@pytest.mark.contract("F16")
 @pytest.mark.parametrize(("isr", "error"), [((1, 2), errors.NotEnoughReplicas.code), ((1, 2, 3), 0)])
 def test_min_insync_replicas_of_three(plane, isr, error):
     """R7, at the append."""
@@ -214,6 +220,7 @@ def test_replicas_that_leave_during_the_wait(plane):
     assert answer.error_code == errors.NotEnoughReplicasAfterAppend.code
 
 
+@pytest.mark.contract("F12")
 @pytest.mark.contract("E61")
 def test_internal_topics_are_not_for_clients(plane):
     plane.create_topic("__consumer_offsets", cleanup_policy="compact")
@@ -278,6 +285,7 @@ def test_another_codec_is_rewritten_in_a_job(plane):
     assert data[ATTRIBUTES_OFFSET + 1] & 7 == compression.GZIP and len(data) < 200
 
 
+@pytest.mark.contract("F17")
 def test_a_partition_that_is_lost_while_its_records_are_checked(plane):
     waiting = plane.send(plane.produce_request(large()), 9)
     plane.delete_topic("t")
@@ -321,6 +329,7 @@ def test_whoever_may_not_write_learns_nothing(plane):
     assert not values(plane)
 
 
+@pytest.mark.contract("F5")
 def test_with_other_replicas_acks_all_waits_for_them(plane):
     plane.create_topic("r", replicas=(1, 2))
     waiting = plane.send(plane.produce_request(batch(b"a"), topic="r", timeout_ms=500), 9)
@@ -335,6 +344,7 @@ def test_with_other_replicas_acks_all_waits_for_them(plane):
     assert plane.replicas.purgatories["Produce"].size == 0
 
 
+@pytest.mark.contract("F10")
 def test_the_timeout_of_a_write_ends_with_its_answer(plane):
     plane.create_topic("r", replicas=(1, 2))
     waiting = plane.send(plane.produce_request(batch(b"a"), topic="r", timeout_ms=500), 9)
@@ -344,6 +354,7 @@ def test_the_timeout_of_a_write_ends_with_its_answer(plane):
     assert plane.replicas.purgatories["Produce"].size == 0, "what is over must not be counted as over once more"
 
 
+@pytest.mark.contract("F10")
 def test_replicas_that_do_not_come_are_a_timeout(plane):
     plane.create_topic("r", replicas=(1, 2))
     began_ms = plane.loop.ports.clock.mono_ms()

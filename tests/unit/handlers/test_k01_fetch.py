@@ -96,6 +96,7 @@ def test_a_topic_that_is_not_for_old_readers_is_refused_whatever_is_in_it(old_pl
     assert values(old_plane.fetch_one("new", version=version_max + 1)) == ["a"]
 
 
+@pytest.mark.contract("F20")
 @pytest.mark.parametrize("version", [12, 17])  # who asks stands in another place from 15 on
 def test_nothing_past_the_high_watermark(plane, version):
     plane.create_topic("r", replicas=(1, 2))
@@ -213,6 +214,7 @@ def now_ms(plane):
     return plane.loop.ports.clock.mono_ms()
 
 
+@pytest.mark.contract("F5")
 def test_an_append_ends_the_wait(plane):
     answer, _ = waiting_fetch(plane, ("t", 0, 0), ("t", 1, 0))
     began_ms = now_ms(plane)
@@ -284,6 +286,7 @@ def test_a_waiting_session_is_woken(plane):
     assert [data.partition_index for topic in response.responses for data in topic.partitions] == [1]
 
 
+@pytest.mark.contract("F6")
 @pytest.mark.parametrize("configs", [{}, {"flush_messages": 1}], ids=["at once", "flushed"])
 def test_an_append_that_is_not_committed_yet_wakes_the_follower_that_it_waits_for(plane, configs):
     """The high watermark stays until the follower has come again: a follower that slept on would keep it there (F6)."""
@@ -299,6 +302,7 @@ def test_an_append_that_is_not_committed_yet_wakes_the_follower_that_it_waits_fo
     assert not consumer.is_done, "there is nothing for a consumer yet"
 
 
+@pytest.mark.contract("F6")
 def test_every_way_to_append_wakes_followers(plane):
     plane.create_topic("r", replicas=(1, 2))
     partition = plane.partition("r")

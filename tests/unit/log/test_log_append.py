@@ -49,6 +49,7 @@ def test_the_kind_of_timestamp_may_change_while_the_log_is_open(partition):
     assert kept == [(CREATE_TIME, NOW - 5), (LOG_APPEND_TIME, NOW + 9), (CREATE_TIME, NOW - 5)]
 
 
+@pytest.mark.contract("F24")
 def test_a_batch_that_comes_again_gets_its_old_offset(partition):
     for sequence in range(7):
         partition.append(b"x", producer=1, sequence=sequence)
@@ -161,6 +162,7 @@ def test_an_open_transaction_survives_a_restart(partition):
     assert [entry.last_offset for entry in log.active.aborted_transactions()] == [1]
 
 
+@pytest.mark.contract("G46")
 def test_roll_by_size(partition):
     size = len(batch(b"x" * 100))
     partition.log.update_config(config(segment_bytes=2 * size))
@@ -172,6 +174,7 @@ def test_roll_by_size(partition):
         partition.append(b"x" * 1000)
 
 
+@pytest.mark.contract("G46")
 def test_roll_by_the_time_of_the_records(partition):
     partition.log.update_config(config(segment_ms=1000))
     for timestamp in (NOW, NOW + 1000, NOW + 1001):
@@ -207,6 +210,7 @@ def test_jitter_brings_a_roll_forward():
     assert partition.log.segments.base_offsets == [0, 2]
 
 
+@pytest.mark.contract("G46")
 def test_roll_by_a_full_index():
     partition = Partition(log_config=config(index_interval_bytes=0, segment_index_bytes=24))
     for number in range(6):
@@ -253,6 +257,7 @@ def follower_of(leader):
     return partition
 
 
+@pytest.mark.contract("F37")
 def test_a_follower_holds_what_its_leader_holds(partition):
     partition.append(b"a", leader_epoch=1)
     partition.append(b"t", producer=1, sequence=0, transactional=True, leader_epoch=2)
@@ -262,6 +267,7 @@ def test_a_follower_holds_what_its_leader_holds(partition):
     assert follower.disk.snapshot() == partition.disk.snapshot()
 
 
+@pytest.mark.contract("F36")
 def test_a_follower_takes_only_what_follows(partition):
     partition.append(b"a")
     partition.append(b"b")

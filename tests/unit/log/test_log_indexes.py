@@ -17,6 +17,7 @@ def offsets():
     return index
 
 
+@pytest.mark.contract("G38")
 @pytest.mark.parametrize(
     ("offset", "entry"),
     [(100, (100, 0)), (109, (100, 0)), (110, (110, 500)), (125, (120, 1000)), (9999, (130, 1500))],
@@ -78,6 +79,7 @@ def times():
     return index
 
 
+@pytest.mark.contract("G43")
 def test_time_index_takes_only_larger_timestamps(times):
     times.maybe_append(1010, 140)
     assert times.entries == [(1000, 110), (1010, 125)]
@@ -127,6 +129,7 @@ def test_transaction_index_round_trip_and_refusals():
         transaction_index.decode(data, 25)  # of another segment
 
 
+@pytest.mark.contract("G44")
 @pytest.mark.parametrize(
     ("fetch", "upper", "found", "is_complete"),
     [(0, 12, 1, True), (0, 31, 2, True), (21, 31, 1, True), (31, 40, 0, False), (0, 9, 0, True)],

@@ -61,6 +61,7 @@ def test_a_flush_makes_the_snapshots_of_a_recovery_durable(partition):
         assert entry.last_sequence == offset - 1
 
 
+@pytest.mark.contract("G41")
 @pytest.mark.parametrize("kind", [names.OFFSET_INDEX, names.TIME_INDEX])
 @pytest.mark.parametrize("clean", [True, False])
 def test_a_missing_index_is_rebuilt(partition, kind, clean):
@@ -86,6 +87,7 @@ def test_an_index_that_does_not_fit_is_rebuilt(partition, data):
     assert partition.disk.snapshot() == before
 
 
+@pytest.mark.contract("G21")
 def test_an_index_without_a_log_goes(partition):
     partition.close()
     partition.disk.open(path(partition, 999, names.OFFSET_INDEX), create=True)
@@ -242,6 +244,7 @@ ALL = list(range(20))
 REPLACED = [number for number in ALL if number != 5]
 
 
+@pytest.mark.contract("G17")
 def test_unfinished_cleaning_leaves_the_old():
     partition, files = replacing(None)
     put(partition, files, names.CLEANED)
@@ -250,6 +253,7 @@ def test_unfinished_cleaning_leaves_the_old():
     assert not [name for name in partition.disk.list(partition.directory) if name.endswith(names.CLEANED)]
 
 
+@pytest.mark.contract("G18")
 def test_a_partly_decided_replacement_leaves_the_old():
     partition, files = replacing(None)
     put(partition, {names.LOG: files.pop(names.LOG)}, names.SWAP)
@@ -258,6 +262,7 @@ def test_a_partly_decided_replacement_leaves_the_old():
     assert numbers(partition) == ALL
 
 
+@pytest.mark.contract("G19", "G20")
 @pytest.mark.parametrize("old_gone", [(), (4,), (6,), (4, 6)])
 @pytest.mark.parametrize("renamed", [(), (names.LOG,), (names.LOG, names.OFFSET_INDEX)])
 def test_a_decided_replacement_is_finished(old_gone, renamed):

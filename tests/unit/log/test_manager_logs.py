@@ -15,6 +15,7 @@ def broker():
     return made
 
 
+@pytest.mark.contract("G2")
 def test_a_new_partition_goes_to_the_dir_with_the_fewest(broker):
     where = [broker.create(partition=number).directory for number in range(4)]
     assert where == ["data/a/topic-0", "data/b/topic-1", "data/a/topic-2", "data/b/topic-3"]
@@ -79,6 +80,7 @@ def test_a_created_partition_survives_a_crash(broker):
     assert values(broker.start().get("topic", 0)) == ["a"]
 
 
+@pytest.mark.contract("G4", "G32")
 def test_a_deleted_log_is_renamed_closed_and_removed_after_the_delay(broker):
     log = broker.create()
     broker.append(log, "a")
@@ -243,6 +245,7 @@ def test_a_bad_config_changes_nothing(broker):
     assert log.config is before and broker.manager.topic_configs.of("topic") is before
 
 
+@pytest.mark.contract("G6")
 def test_overrides_are_there_from_the_start():
     broker = SimBroker(topic_overrides={"topic": {"cleanup.policy": "compact"}})
     broker.start()

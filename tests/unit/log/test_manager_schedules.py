@@ -24,6 +24,7 @@ def checkpoint(broker, name, log_dir="data/a"):
     return broker.disk.read(path).decode() if broker.disk.exists(path) else None
 
 
+@pytest.mark.contract("G4", "G31")
 def test_a_log_is_flushed_when_its_records_have_waited_long_enough():
     broker = broker_with({"flush.ms": "5000"}, log_flush_scheduler_interval_ms=1000)
     log, other = broker.create(), broker.create("other")
@@ -121,6 +122,7 @@ def test_a_dir_that_fails_in_the_flush_after_a_recovery_goes_offline():
     assert broker.failed == [("data/a", False)]
 
 
+@pytest.mark.contract("G4", "G29", "G30")
 def test_checkpoints_are_written_by_their_own_intervals():
     broker = broker_with(
         log_flush_offset_checkpoint_interval_ms=60_000,
@@ -178,6 +180,7 @@ def deleted_files(broker, log):
     return [name for name in broker.names(log.directory) if name.endswith(".deleted")]
 
 
+@pytest.mark.contract("G3", "G4", "G47")
 @pytest.mark.parametrize(
     ("retention", "left"),
     [
@@ -243,6 +246,7 @@ def test_forgotten_producers_go():
     assert len(log.producers) == 0
 
 
+@pytest.mark.contract("G5")
 def test_a_compacted_log_is_cleaned():
     broker = broker_with({"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0"}, log_cleaner_backoff_ms=1000)
     log = filled(broker)  # one key

@@ -51,6 +51,7 @@ def test_the_same_dir_twice_is_refused():
         broker.boot()
 
 
+@pytest.mark.contract("G9")
 def test_the_marker_is_removed_at_the_start_and_written_at_the_stop(broker):
     broker.start()
     assert not broker.manager.dirs.by_path["data/a"].had_clean_shutdown
@@ -75,6 +76,7 @@ def test_the_marker_of_3_3_is_empty():
     assert broker.manager.dirs.by_path["data/b"].had_clean_shutdown
 
 
+@pytest.mark.contract("G12")
 def test_directories_that_are_no_partitions_are_named(broker):
     put(broker, "data/a/.kafka_cleanshutdown")
     put(broker, "data/b/lost+found/x")
@@ -86,6 +88,7 @@ def test_directories_that_are_no_partitions_are_named(broker):
     assert names.CLEAN_SHUTDOWN in broker.names("data/a")
 
 
+@pytest.mark.contract("G12")
 def test_the_log_of_the_quorum_is_left_alone(broker):
     put(broker, "data/a/__cluster_metadata-0/00000000000000000000.log", b"not ours")
     manager = broker.start()
@@ -238,6 +241,7 @@ def test_progress_counts_logs_and_segments_to_recover(broker):
     assert begun[-1] == ("data/a", 0, 0)
 
 
+@pytest.mark.contract("G10", "G11")
 def test_offsets_come_back_from_the_checkpoints(broker):
     manager = broker.start()
     log = broker.create()
@@ -288,6 +292,7 @@ def test_two_that_may_be_different_topics_refuse_the_start(broker, other_id):
     broker.disk.lock("data/a/.lock").release()
 
 
+@pytest.mark.contract("G7")
 @pytest.mark.parametrize("threads", [1, 3])
 def test_each_dir_recovers_as_many_logs_at_once_as_it_has_threads(threads):
     broker = SimBroker(num_recovery_threads_per_data_dir=threads)

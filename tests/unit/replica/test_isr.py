@@ -45,6 +45,7 @@ class Story:
         return self.isr.maybe_shrink(self.end, self.now_ms, LAG_MS)
 
 
+@pytest.mark.contract("F20")
 def test_it_is_committed_when_the_slowest_in_sync_replica_has_it():
     story = Story()
     assert story.append(10) == 0
@@ -53,6 +54,7 @@ def test_it_is_committed_when_the_slowest_in_sync_replica_has_it():
     assert story.fetch(3, 10) == 10
 
 
+@pytest.mark.contract("F19")
 def test_a_lone_replica_commits_at_once():
     isr = Isr(1, (1,), (1,), leader_epoch=0, partition_epoch=0, epoch_start_offset=0, min_in_sync=1)
     assert isr.is_alone

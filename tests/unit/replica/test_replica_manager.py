@@ -233,6 +233,7 @@ def test_every_metric_of_a_partition_is_collected(plane):
     }
 
 
+@pytest.mark.contract("F27")
 def test_a_disk_that_fails_under_a_fetch_takes_its_dir_offline(plane):
     plane.create_topic("t")
     plane.produce("a")
