@@ -17,9 +17,8 @@ from odradek.controller.quorum_controller import QuorumController
 from odradek.controller.snapshots import SnapshotGenerator
 from odradek.handlers.dispatch import Dispatcher
 from odradek.metadata.bootstrap import bootstrap_of_release, read_bootstrap
-from odradek.metadata.formatting import METADATA_LOG
 from odradek.metadata.loader import MetadataLoader
-from odradek.metadata.quorum_config import quorum_of
+from odradek.metadata.quorum_config import METADATA_LOG, quorum_of
 from odradek.metadata.snapshot_file import CorruptSnapshot
 from odradek.network.socket_server import SocketServer
 from odradek.protocol import errors, releases

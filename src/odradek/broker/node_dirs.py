@@ -89,16 +89,30 @@ class NodeDirs:
 
     def look_job(self, disk: Disk) -> Job:
         """Locks and reads. StartRefused for what an operator has to look at."""
+        corrupt: dict[str, CorruptMetaProperties] = {}
         for path in self.all:
             try:
                 self._found[path] = _look(disk, path)
             except LogDirRefused as refusal:
                 raise StartRefused(str(refusal)) from None
             except CorruptMetaProperties as error:
-                raise StartRefused(f"{path}/{meta_properties.FILE_NAME}: {error}") from None
+                corrupt[path] = error
             except OSError as error:
                 self._unusable(path, error)
             yield 0
+        if corrupt or self.unformatted:
+            self._refuse_lost(disk, corrupt)
+
+    def _refuse_lost(self, disk: Disk, corrupt: Mapping[str, CorruptMetaProperties]) -> None:
+        """A dir whose meta.properties is of no use is looked at last: the other dirs tell what belongs there."""
+        from odradek.metadata import lost_meta  # it knows of records, which a start does not need yet
+
+        for path, error in corrupt.items():
+            raise StartRefused(lost_meta.unreadable(disk, path, self.metadata_dir, self.metas, error))
+        for path in self.unformatted:
+            reason = lost_meta.lost(disk, path, self.metadata_dir, self.metas)
+            if reason is not None:
+                raise StartRefused(reason)
 
     def _unusable(self, path: str, error: OSError) -> None:
         reason = f"{error.strerror or error} ({error.filename or path})"

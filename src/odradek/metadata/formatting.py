@@ -10,10 +10,12 @@ from typing import NamedTuple
 
 from odradek.config.parsed import Config
 from odradek.log.log_dir import make_dir
-from odradek.metadata import bootstrap, meta_properties, storage, versions
+from odradek.metadata import bootstrap, lost_meta, storage, versions
 from odradek.metadata.bootstrap import BootstrapMetadata, bootstrap_of_levels
-from odradek.metadata.meta_properties import MetaProperties
+from odradek.metadata.lost_meta import FIRST_SNAPSHOT, HARMLESS
+from odradek.metadata.meta_properties import MetaProperties, path_of
 from odradek.metadata.quorum_config import (
+    METADATA_LOG,
     DynamicVoter,
     all_dirs,
     controller_endpoints,
@@ -24,19 +26,12 @@ from odradek.metadata.quorum_config import (
     voters_record,
 )
 from odradek.metadata.snapshot_file import snapshot_bytes
-from odradek.metadata.storage import Storage, StorageRefused, open_storage, path_of
+from odradek.metadata.storage import Storage, StorageRefused, open_storage
 from odradek.protocol.messages.control_records import VotersRecordVoter
 from odradek.protocol.releases import Release
 from odradek.protocol.uuids import format_uuid
 from odradek.reactor.ports import Clock, Disk, Rng, Stream
 
-METADATA_LOG = "__cluster_metadata-0"
-FIRST_SNAPSHOT = f"{0:020}-{0:010}.checkpoint"
-
-_HALF_FORMATTED = frozenset(
-    name + suffix for name in (bootstrap.FILE_NAME, meta_properties.FILE_NAME) for suffix in ("", ".tmp")
-)
-_HARMLESS = _HALF_FORMATTED | {".lock", "lost+found", METADATA_LOG}
 _RESERVED_IDS = 100  # the lowest ids stand for directories that are none
 
 
@@ -82,7 +77,10 @@ def format_dirs(
     ignore_formatted: bool,
     skips_offline: bool = False,
 ) -> list[Formatted]:
-    """Blocks. Formats what is not formatted yet; StorageRefused if anything is, unless that is to be ignored."""
+    """Blocks. Formats what is not formatted yet; StorageRefused if anything is, unless that is to be ignored.
+
+    Kafka's tool also formats a broker's dir that has lost its meta.properties; that would part it from its data.
+    """
     found = storage.look(disk, all_dirs(plan.config))
     storage.refuse_problems(found, () if skips_offline else all_dirs(plan.config))
     storage.verify(found, plan.config["node.id"], plan.cluster_id)
@@ -91,6 +89,7 @@ def format_dirs(
             f"Log directory {next(iter(found.formatted))} is already formatted. "
             "Use --ignore-formatted to ignore this directory and format the others."
         )
+    _refuse_lost_meta(disk, plan.config, found)
     ids = _Ids(rng.stream("format"), found)
     return [
         _format_dir(disk, clock, ids, plan, directory)
@@ -180,6 +179,7 @@ def ensure_formatted(
     storage.refuse_problems(found, all_dirs(config)[:1])
     storage.verify(found, config["node.id"], cluster_id)
     if found.missing or found.unformatted:
+        _refuse_lost_meta(disk, config, found)
         for directory in found.unformatted:
             _refuse_unless_fresh(disk, directory)
         _refuse_lost_metadata(disk, config, found)
@@ -197,15 +197,20 @@ def own_plan(config: Config, release: Release, cluster_id: str) -> FormatPlan:
 
 
 def _refuse_unless_fresh(disk: Disk, directory: str) -> None:
-    foreign = [name for name in disk.list(directory) if name not in _HARMLESS]
-    log = f"{directory}/{METADATA_LOG}"
-    if disk.is_dir(log):
-        foreign += [f"{METADATA_LOG}/{name}" for name in disk.list(log) if not name.startswith(FIRST_SNAPSHOT)]
+    foreign = lost_meta.not_fresh(disk, directory)
     if foreign:
         raise StorageRefused(
-            f"{directory} is not empty and has no meta.properties, but {foreign[0]}: "
-            "give an empty directory (--data), or format this one with `odradek storage format`"
+            f"{directory} is not empty and holds nothing of a broker, but {foreign[0]}: "
+            "give an empty directory (--data)"
         )
+
+
+def _refuse_lost_meta(disk: Disk, config: Config, found: storage.Found) -> None:
+    """A broker's dir that has lost its meta.properties is not formatted again, whoever asks for it."""
+    for directory in found.unformatted:
+        reason = lost_meta.lost(disk, directory, all_dirs(config)[0], found.formatted)
+        if reason is not None:
+            raise StorageRefused(reason)
 
 
 def _refuse_lost_metadata(disk: Disk, config: Config, found: storage.Found) -> None:
@@ -214,7 +219,7 @@ def _refuse_lost_metadata(disk: Disk, config: Config, found: storage.Found) -> N
     if metadata_log_dir in found.formatted:
         return
     for directory, meta in found.formatted.items():
-        if any(name not in _HARMLESS for name in disk.list(directory)):
+        if any(name not in HARMLESS for name in disk.list(directory)):
             raise StorageRefused(
                 f"{directory} holds data of the cluster {meta.cluster_id}, but {metadata_log_dir}, "
                 "where the metadata log should be, is not formatted: bring it back, or give empty directories"

@@ -51,6 +51,10 @@ class MetaProperties(NamedTuple):
         return f"{{{', '.join(f'{name}={shown[name]}' for name in sorted(shown))}}}"
 
 
+def path_of(directory: str) -> str:
+    return f"{directory.rstrip('/')}/{FILE_NAME}"
+
+
 def parse(data: bytes) -> MetaProperties:
     try:
         found = properties.load(data)

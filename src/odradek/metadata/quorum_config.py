@@ -15,6 +15,8 @@ from odradek.protocol.messages.control_records import Endpoint as VoterEndpoint
 from odradek.protocol.messages.control_records import KRaftVersionFeature, VotersRecord, VotersRecordVoter
 from odradek.protocol.uuids import parse_uuid
 
+METADATA_LOG = "__cluster_metadata-0"  # the directory of the quorum's log
+
 _NOWHERE = "localhost"  # what an address without a host is to the node itself
 _KRAFT_VERSION_MAX = 1
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from odradek.config.parsed import Config
 from odradek.metadata import meta_properties
-from odradek.metadata.meta_properties import CorruptMetaProperties, MetaProperties
+from odradek.metadata.meta_properties import CorruptMetaProperties, MetaProperties, path_of
 from odradek.metadata.quorum_config import all_dirs, metadata_dir
 from odradek.protocol import releases
 from odradek.protocol.releases import Release
@@ -45,9 +45,10 @@ class Found(NamedTuple):
 
 
 def look(disk: Disk, directories: Sequence[str]) -> Found:
-    """Blocks."""
+    """Blocks. The first directory is the one of the metadata log."""
     formatted: dict[str, MetaProperties] = {}
     offline: dict[str, str] = {}
+    corrupt: dict[str, CorruptMetaProperties] = {}
     unformatted, missing, problems = [], [], []
     for directory in directories:
         try:
@@ -60,10 +61,14 @@ def look(disk: Disk, directories: Sequence[str]) -> Found:
                 unformatted.append(directory)
             else:
                 formatted[directory] = meta_properties.parse(disk.read(path_of(directory)))
-        except CorruptMetaProperties as error:
-            problems.append(f"{path_of(directory)} is unreadable: {error}")
-        except OSError as error:
-            offline[directory] = f"{error.filename or directory} cannot be read: {error.strerror}"
+        except CorruptMetaProperties as mistake:
+            corrupt[directory] = mistake
+        except OSError as failure:
+            offline[directory] = f"{failure.filename or directory} cannot be read: {failure.strerror}"
+    for directory, error in corrupt.items():
+        from odradek.metadata.lost_meta import unreadable  # seldom needed, and it knows of records
+
+        problems.append(unreadable(disk, directory, directories[0], formatted, error))
     return Found(formatted, tuple(unformatted), tuple(missing), offline, tuple(problems))
 
 
@@ -111,7 +116,3 @@ def verify(found: Found, node_id: int, cluster_id: str | None = None) -> None:
             if twin != directory:
                 raise StorageRefused(f"{path} has the same directory.id as {path_of(twin)}: one is a copy of the other")
         cluster_id = meta.cluster_id
-
-
-def path_of(directory: str) -> str:
-    return f"{directory.rstrip('/')}/{meta_properties.FILE_NAME}"

@@ -145,3 +145,24 @@ def test_the_epoch_of_the_last_clean_stop_counts_if_all_dirs_agree(machine):
     assert dirs.previous_broker_epoch == -1
     dirs.release()
     assert machine.look("/a", "/d").previous_broker_epoch == -1
+
+
+def test_a_dir_that_has_lost_its_meta_properties_is_told_what_belongs_there(machine):
+    """Before anybody could think of formatting it, and also where nothing is to be formatted."""
+    machine.write_meta("/data/a", directory=b"a" * 16)
+    machine.disk.mkdir("/data/b/orders-0")
+    with pytest.raises(
+        StartRefused, match=rf"write /data/b/meta.properties with .*, cluster.id={CLUSTER}, directory.id="
+    ):
+        machine.look("/data/a", "/data/b")
+
+
+@pytest.mark.parametrize("broken", ["/data/a", "/data/b"])
+def test_a_meta_properties_of_garbage_is_told_what_belongs_there(machine, broken):
+    for path in ("/data/a", "/data/b"):
+        machine.write_meta(path)
+        machine.disk.mkdir(f"{path}/orders-0")
+    machine.disk.write_atomically(f"{broken}/meta.properties", b"\x00\x01")
+    lines = f"version=1, node.id=1, cluster.id={CLUSTER}$"
+    with pytest.raises(StartRefused, match=rf"{broken}/meta.properties is unreadable: version is missing; .*{lines}"):
+        machine.look("/data/a", "/data/b")

@@ -5,11 +5,14 @@ from test_quorum_config import COMBINED_3_3, COMBINED_4_3, config_of
 
 from odradek.metadata.bootstrap import read_bootstrap
 from odradek.metadata.format_options import FormatOptions, plan_of
-from odradek.metadata.formatting import FIRST_SNAPSHOT, METADATA_LOG, ensure_formatted, format_dirs, random_uuid
+from odradek.metadata.formatting import ensure_formatted, format_dirs, random_uuid
+from odradek.metadata.lost_meta import FIRST_SNAPSHOT
 from odradek.metadata.meta_properties import MetaProperties, parse
-from odradek.metadata.snapshot_file import read_snapshot
+from odradek.metadata.quorum_config import METADATA_LOG
+from odradek.metadata.snapshot_file import read_snapshot, snapshot_bytes
 from odradek.metadata.storage import StorageRefused, look, open_storage
 from odradek.protocol import releases
+from odradek.protocol.messages.metadata_brokers import RegisterBrokerRecord
 from odradek.protocol.uuids import format_uuid, parse_uuid
 from odradek.sim.crash import KEEP_ALL, LOSE_ALL, MIXED, SimCrash
 from odradek.sim.disk import SimDisk
@@ -99,16 +102,102 @@ def test_a_new_directory_joins_the_cluster_of_the_others():
 def test_a_directory_with_something_else_in_it_is_refused():
     disk = SimDisk()
     disk.mkdir("/data/b/photos")
-    with pytest.raises(StorageRefused, match=r"/data/b is not empty and has no meta.properties, but photos"):
+    with pytest.raises(StorageRefused, match=r"/data/b is not empty and holds nothing of a broker, but photos: give"):
         ensure(disk)
     assert not disk.exists("/data/a")
+
+
+def with_a_partition(config=DYNAMIC, release=releases.RELEASE_4_3):
+    disk = SimDisk()
+    made = ensure(disk, config, release)
+    for directory in ("/data/a", "/data/b"):
+        disk.mkdir(f"{directory}/orders-0")
+    return disk, made
+
+
+def registered(disk, *log_dirs, node=1):
+    """A metadata log whose last word on the broker is this, behind one that is older."""
+    records = [(RegisterBrokerRecord(broker_id=node, log_dirs=list(ids)), 3) for ids in (LONG_AGO, log_dirs)]
+    disk.mkdir(f"/data/a/{METADATA_LOG}")
+    disk.write_atomically(f"/data/a/{METADATA_LOG}/00000000000000000000.log", snapshot_bytes(records, 1))
+
+
+LONG_AGO = (b"z" * 16,)
+
+
+def test_a_lost_meta_properties_is_told_line_by_line():
+    disk, made = with_a_partition()
+    lost = "/data/a/meta.properties"
+    disk.unlink(lost)
+    shown = format_uuid(made.directory_ids["/data/a"])
+    lines = f"version=1, node.id=1, cluster.id={made.cluster_id}, directory.id={shown};"
+    with pytest.raises(
+        StorageRefused, match=f"^/data/a is a broker's, for it holds orders-0, .* write {lost} .*{lines}"
+    ):
+        ensure(disk)
+
+
+def test_nobody_but_the_other_dirs_knows_the_cluster():
+    disk, _ = with_a_partition()
+    disk.unlink("/data/a/meta.properties")
+    disk.unlink("/data/b/meta.properties")
+    with pytest.raises(
+        StorageRefused, match=r"node.id=1, cluster.id=<the id that your clients' tools show, .*=\S{22};"
+    ):
+        ensure(disk)
+
+
+def test_a_data_dir_is_the_one_that_the_broker_registered_and_nobody_has():
+    disk, made = with_a_partition()
+    registered(disk, *made.directory_ids.values())
+    disk.unlink("/data/b/meta.properties")
+    with pytest.raises(
+        StorageRefused, match=f"^/data/b .*, directory.id={format_uuid(made.directory_ids['/data/b'])};"
+    ):
+        ensure(disk)
+
+
+def test_a_fixed_quorum_knows_the_ids_from_its_broker():
+    disk, made = with_a_partition(STATIC)
+    registered(disk, made.directory_ids["/data/a"])
+    disk.unlink("/data/a/meta.properties")
+    with pytest.raises(StorageRefused, match=f", directory.id={format_uuid(made.directory_ids['/data/a'])};"):
+        ensure(disk, STATIC)
+
+
+def test_a_3_3_has_no_directory_id_to_lose():
+    disk, made = with_a_partition(STATIC_3_3, releases.RELEASE_3_3)
+    disk.unlink("/data/a/meta.properties")
+    with pytest.raises(StorageRefused, match=f"lines version=1, node.id=1, cluster.id={made.cluster_id};"):
+        ensure(disk, STATIC_3_3, releases.RELEASE_3_3)
+
+
+@pytest.mark.parametrize("ignore", [False, True])
+def test_a_brokers_dir_is_not_formatted_again(ignore):
+    disk, made = with_a_partition()
+    disk.unlink("/data/a/meta.properties")
+    disk.unlink("/data/b/meta.properties")
+    before = disk.snapshot()
+    with pytest.raises(StorageRefused, match="formatting would make the dir a stranger to its data"):
+        formatted(disk, DYNAMIC, ignore=ignore, is_standalone=True, cluster_id=made.cluster_id)
+    assert disk.snapshot() == before
+
+
+def test_a_damaged_metadata_log_tells_what_comes_before_the_damage():
+    disk, made = with_a_partition(STATIC)
+    registered(disk, made.directory_ids["/data/a"])
+    path = f"/data/a/{METADATA_LOG}/00000000000000000000.log"
+    disk.write_atomically(path, disk.read(path) + b"garbage" * 20)
+    disk.unlink("/data/a/meta.properties")
+    with pytest.raises(StorageRefused, match=f", directory.id={format_uuid(made.directory_ids['/data/a'])};"):
+        ensure(disk, STATIC)
 
 
 def test_a_metadata_log_without_meta_properties_is_refused():
     disk = SimDisk()
     disk.mkdir(f"/data/a/{METADATA_LOG}")
     disk.write_atomically(f"/data/a/{METADATA_LOG}/00000000000000000000.log", b"")
-    with pytest.raises(StorageRefused, match=f"but {METADATA_LOG}/00000000000000000000.log"):
+    with pytest.raises(StorageRefused, match=f"it holds {METADATA_LOG}/00000000000000000000.log"):
         ensure(disk)
 
 
@@ -275,7 +364,14 @@ def test_a_missing_and_an_unreadable_one():
     with pytest.raises(StorageRefused, match=r"No `meta.properties` found in /data/b"):
         open_storage(disk, DYNAMIC)
     write("/data/b", b"version=1\nnode.id=x\n")
-    with pytest.raises(StorageRefused, match=r"/data/b/meta.properties is unreadable: node.id is no number"):
+    with pytest.raises(
+        StorageRefused, match=r"/data/b/meta.properties is unreadable: node.id is no number.*: take the file away, "
+    ):
+        open_storage(disk, DYNAMIC)
+    disk.mkdir("/data/b/orders-0")
+    with pytest.raises(
+        StorageRefused, match=r"; bring it back, or write it again with the lines version=1, node.id=1, "
+    ):
         open_storage(disk, DYNAMIC)
 
 
