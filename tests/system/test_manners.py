@@ -1,6 +1,7 @@
 """How a broker behaves towards whoever started it: when it stops, what it says, and what it takes for an answer."""
 
 import os
+import shlex
 import signal
 import sys
 
@@ -17,10 +18,16 @@ _IN_TERMINAL = (
 
 
 class Started(BrokerProcess):
-    """`odradek start` in a session of its own, in a terminal or without one; `before` comes before the command."""
+    """`odradek start` in a session of its own, in a terminal or without one; `before` comes before the command.
 
-    def __init__(self, data, *before, terminal=None):
+    With `makefile` it is the recipe of a file that is written there, and `make` is the command.
+    """
+
+    def __init__(self, data, *before, terminal=None, makefile=None):
         command = [*before, sys.executable, "-m", "odradek", "start", "--listen", "127.0.0.1:0", "--data", str(data)]
+        if makefile is not None:
+            makefile.write_text(f"start:\n\t@{shlex.join(command)}\n")
+            command = ["make", "-f", str(makefile)]
         if terminal is not None:
             command = [sys.executable, "-c", _IN_TERMINAL, *command]
         self.started = 0.0
@@ -78,6 +85,21 @@ def test_a_terminal_that_closes_is_a_clean_stop(tmp_path, terminal):
         terminal.close()
         assert broker.rest() == (0, "odradek stopping: SIGHUP\nodradek stopped\n", "")
     assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
+
+
+def test_a_terminal_whose_own_command_is_make_closes(tmp_path, terminal):
+    """The kernel tells make alone, and make waits for the broker."""
+    with Started(tmp_path / "data", terminal=terminal.programs, makefile=tmp_path / "Makefile") as broker:
+        terminal.close()
+        _, said, _ = broker.rest()  # make has its own word on standard error, and ends by the signal
+        assert said == "odradek stopping: SIGHUP\nodradek stopped\n"
+    assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
+
+
+def test_under_make_and_nohup_it_outlives_its_terminal(tmp_path, terminal):
+    with Started(tmp_path / "data", "nohup", terminal=terminal.programs, makefile=tmp_path / "Makefile") as broker:
+        terminal.close()
+        assert answers(broker.address)
 
 
 def test_under_nohup_it_outlives_its_terminal(tmp_path, terminal):

@@ -16,7 +16,7 @@ from odradek.cli import garbage
 from odradek.cli.failure import Failure
 from odradek.cli.output import OutputLost, complain
 from odradek.cli.start_log import WAIT_MS_MAX, Sink, StartLog
-from odradek.cli.stop_signals import stop_signals
+from odradek.cli.stop_signals import stop_signals, watch_terminal
 from odradek.cli.trimming import Trimming
 from odradek.reactor.adapters import system_ports
 from odradek.reactor.adapters.log_writer import LogWriter
@@ -114,6 +114,8 @@ class ServerProcess:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # unless it is one of those
         for number in stopping:
             signal.signal(number, self._asked_to_stop)
+        if signal.SIGHUP in stopping:
+            watch_terminal(self._loop, lambda: self._stop_at(signal.SIGHUP.name))
         try:
             return self._run()
         finally:
