@@ -12,6 +12,7 @@ from odradek.cli.server_properties import read_properties
 from odradek.config.broker import TABLE
 from odradek.config.errors import ConfigError
 from odradek.config.legacy_cluster import refuse_legacy_cluster
+from odradek.config.whole_node import QUORUM, lacking
 
 DEFAULT_LISTEN = ("127.0.0.1", 9092)
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -28,17 +29,7 @@ DEFAULTS = {
     "group.initial.rebalance.delay.ms": "0",
 }
 
-_QUORUM = ("controller.quorum.voters", "controller.quorum.bootstrap.servers")
-_OF_A_NODE = ("process.roles", "node.id", "broker.id", "controller.listener.names", *_QUORUM, "zookeeper.connect")
-
-# What a whole description has, each under any of these names, and what to add where there is none of them.
-_NEEDED = (
-    (("process.roles",), "process.roles=broker,controller"),
-    (("node.id", "broker.id"), "node.id=1"),
-    (("listeners",), "listeners=PLAINTEXT://:9092,CONTROLLER://:9093"),
-    (("controller.listener.names",), "controller.listener.names=CONTROLLER"),
-    (_QUORUM, "controller.quorum.voters=1@localhost:9093"),
-)
+_OF_A_NODE = ("process.roles", "node.id", "broker.id", "controller.listener.names", *QUORUM, "zookeeper.connect")
 
 
 def describes_a_node(given: Mapping[str, str]) -> bool:
@@ -51,9 +42,9 @@ def refuse_half_a_node(values: Mapping[str, str], path: str) -> None:
         refuse_legacy_cluster(values, path)
     except ConfigError as error:
         raise Failure(str(error)) from None
-    if "controller" not in values.get("process.roles", "controller"):
-        return  # of a mere broker, which needs less
-    absent = [example for names, example in _NEEDED if not any(name in values for name in names)]
+    if values.get("process.roles", "").strip() in ("broker", "controller"):
+        return  # of half a node, which the server refuses whatever else is missing
+    absent = lacking(values)
     if absent:
         named = next(name for name in _OF_A_NODE if name in values)
         raise Failure(

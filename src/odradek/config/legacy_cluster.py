@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from odradek.config.errors import ConfigError
+from odradek.config.whole_node import lacking
 
 
 def refuse_legacy_cluster(values: Mapping[str, object], path: str | None = None) -> None:
@@ -11,7 +12,6 @@ def refuse_legacy_cluster(values: Mapping[str, object], path: str | None = None)
         return
     raise ConfigError(
         f"{'this config' if path is None else path} is that of a cluster on ZooKeeper: it has zookeeper.connect and no "
-        "process.roles. Brokers here are their own controllers: take zookeeper.connect out, set "
-        "process.roles=broker,controller, node.id, controller.listener.names with a listener of that name, and "
-        "controller.quorum.voters=ID@HOST:PORT; or start without --config"
+        "process.roles. Brokers here are their own controllers: take zookeeper.connect out and set "
+        f"{' and '.join(lacking(values))}; or start without --config"
     )

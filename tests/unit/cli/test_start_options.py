@@ -1,12 +1,14 @@
 """What the flags of `odradek start` make of a server.properties."""
 
 import argparse
+import re
 
 import pytest
 
 from odradek.cli.failure import Failure
 from odradek.cli.main import main
 from odradek.cli.start import add_options, server_options
+from odradek.config.broker import TABLE
 
 OWN_NAMES = """\
 process.roles=broker,controller
@@ -104,11 +106,11 @@ def test_such_a_file_on_a_dir_of_a_3_3(tmp_path):
             "broker.id=3\n",
             "names broker.id, so it has to describe the whole node: add process.roles=broker,controller and "
             "listeners=PLAINTEXT://:9092,CONTROLLER://:9093 and controller.listener.names=CONTROLLER and "
-            "controller.quorum.voters=1@localhost:9093;",
+            "controller.quorum.voters=3@localhost:9093;",
         ),
         (OWN_NAMES.replace("process.roles=broker,controller\n", ""), "add process.roles=broker,controller;"),
         (OWN_NAMES.replace("node.id=1\n", ""), "add node.id=1;"),
-        (OWN_NAMES.replace("controller.quorum", "#"), "add controller.quorum.voters=1@localhost:9093;"),
+        (OWN_NAMES.replace("controller.quorum", "#"), "add controller.quorum.voters=1@localhost:29091;"),
         ("zookeeper.connect=localhost:2181\n", "is that of a cluster on ZooKeeper"),
         ("[tool.ruff]\nline-length = 120\n", "no line of it is a config of a broker, beginning with '[tool.ruff]'"),
         ("num.partitions=4\0\n", "it is not a text file"),
@@ -119,6 +121,26 @@ def test_a_file_from_which_no_node_can_be_made(tmp_path, text, told):
         options(tmp_path, text)
     assert told in str(failed.value)
     assert str(tmp_path / "server.properties") in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "broker.id=0\n",
+        "node.id=4\nlisteners=PLAINTEXT://:9092\n",
+        "broker.id=0\nlisteners=PLAINTEXT://127.0.0.1:9092\nzookeeper.connect=localhost:2181\n",
+        "node.id=4\nlisteners=IN://:1,OUT://:2\nlistener.security.protocol.map=IN:PLAINTEXT,OUT:PLAINTEXT\n"
+        "inter.broker.listener.name=IN\n",
+        "node.id=4\nlisteners=PLAINTEXT://:1,CTL://:2\ncontroller.listener.names=CTL\n",
+        "controller.quorum.bootstrap.servers=localhost:9093\n",
+    ],
+)
+def test_a_file_that_has_what_the_hint_says_is_whole(tmp_path, text):
+    with pytest.raises(Failure) as failed:
+        options(tmp_path, text)
+    hint = re.search(r"(?:add|out and set) (.*?);", str(failed.value))[1]
+    mended = text.replace("zookeeper.connect", "#") + hint.replace(" and ", "\n")
+    assert TABLE.parse(options(tmp_path, mended))["process.roles"] == ("broker", "controller")
 
 
 def test_what_the_file_lacks_may_come_from_the_command(tmp_path):
