@@ -159,6 +159,21 @@ def test_half_a_node_is_told_what_to_add(tmp_path):
     assert not (tmp_path / "data").exists()
 
 
+def test_what_is_not_built_is_said_before_what_could_be_mended(tmp_path):
+    flags = ["listeners=SASL_PLAINTEXT://127.0.0.1:0", "sasl.enabled.mechanisms=SCRAM-SHA-256"]
+    given = [word for flag in flags for word in ("--override", flag)]
+    line = refused("--data", str(tmp_path / "data"), *given, listen=None, status=2)
+    assert "of SASL only PLAIN is built" in line
+    assert "sasl.enabled.mechanisms=PLAIN and sasl.mechanism.inter.broker.protocol=PLAIN" in line
+
+
+def test_half_of_a_node_is_refused_before_what_it_lacks(tmp_path):
+    config = tmp_path / "controller.properties"
+    config.write_text(f"process.roles=controller\nlog.dirs={tmp_path / 'data'}\n")
+    assert "process.roles must be broker,controller" in refused("--config", str(config), listen=None, status=2)
+    assert not (tmp_path / "data").exists()
+
+
 def test_listen_as_kafka_writes_it(tmp_path):
     with BrokerProcess("--data", str(tmp_path / "data"), listen="PLAINTEXT://127.0.0.1:0") as broker:
         assert answers(broker.address)

@@ -308,7 +308,8 @@ def test_a_dir_of_which_a_part_cannot_be_read(tmp_path, part):
         ("num.io.threads=many", "num.io.threads"),
         ("num.io.threads=0", "num.io.threads"),
         ("listeners=nonsense", "listeners"),
-        ("process.roles=broker", "mere broker"),
+        ("process.roles=broker", "process.roles must be broker,controller: "),
+        ("process.roles=controller", "process.roles must be broker,controller: "),
         ("nonsense", "NAME=VALUE"),
     ],
 )

@@ -143,15 +143,14 @@ class KafkaRaftServer:
 
     async def _make_shared(self) -> Shared:
         refuse_legacy_cluster(self._properties)
+        start_checks.check_roles(self._properties)
         dirs = self._dirs = NodeDirs(*dirs_of(self._properties))
         with self._waits.on(lambda: "the disk, to look at the log dirs"):
             await self.loop.submit(dirs.look_job(self.loop.ports.disk))
         for path, reason in dirs.unusable.items():
             self._log.error(f"The log dir {path} cannot be used: {reason}")
         release = release_of(dirs) if self._release is None else by_name(self._release)
-        configs = DynamicBrokerConfig(
-            self._properties, release.name, self.log.logger("kafka.server.DynamicBrokerConfig")
-        )
+        configs = self._configs(release.name)
         start_checks.check(configs.config)
         self._warn(start_checks.warnings(configs.config))
         if self._formats_fresh_dirs and dirs.unformatted:
@@ -160,6 +159,13 @@ class KafkaRaftServer:
         dirs.verify(configs.config["node.id"])
         self.loop.ports.executor.resize(configs.config["num.io.threads"])
         return self._shared_of(configs, dirs, release)
+
+    def _configs(self, release: str) -> DynamicBrokerConfig:
+        try:
+            return DynamicBrokerConfig(self._properties, release, self.log.logger("kafka.server.DynamicBrokerConfig"))
+        except ConfigError:
+            start_checks.check_login(self._properties, release)
+            raise
 
     def _shared_of(self, configs: DynamicBrokerConfig, dirs: NodeDirs, release: Any) -> Shared:
         shared = Shared(self.loop, self.log, configs, release, dirs, self._waits, self._tls, self._poisons)

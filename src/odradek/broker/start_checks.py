@@ -1,22 +1,39 @@
 """What is said of a node's configs before it starts: why it must not, or what of them has no effect."""
 
+from collections.abc import Mapping
+
 from odradek.broker.start_refused import BadConfig
 from odradek.config import ignored
-from odradek.config.listeners import has_role
-from odradek.config.parsed import Config
+from odradek.config.broker import TABLE
+from odradek.config.parsed import Config, typed
 from odradek.metadata.quorum_config import quorum_of
 from odradek.security import protections
+
+_ROLES = {"broker", "controller"}
 
 
 def check(config: Config) -> None:
     """BadConfig or ConfigError where the node could not serve, or would serve those who are to be kept out."""
-    if not has_role(config, "controller") or not has_role(config, "broker"):
+    _check_voters(config)
+    protections.check(config)
+
+
+def check_roles(properties: Mapping[str, object]) -> None:
+    """BadConfig for half a node, before anything else is said of its configs: it could not be run were they right."""
+    roles = {role.strip() for role in str(properties.get("process.roles", "")).split(",")}
+    if len(roles & _ROLES) == 1 and roles < _ROLES:
         raise BadConfig(
             "process.roles must be broker,controller: nodes with one of the two come with the cluster, "
             "which is not built yet"
         )
-    _check_voters(config)
-    protections.check(config)
+
+
+def check_login(properties: Mapping[str, object], release: str) -> None:
+    """MissingProtectionError for configs that break a rule and ask for a login that is not built: that is said first.
+
+    Whoever has mended them would learn only then that they cannot be run.
+    """
+    protections.check_login(typed(TABLE, properties, release))
 
 
 def _check_voters(config: Config) -> None:

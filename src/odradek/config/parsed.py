@@ -56,21 +56,26 @@ class Config(Mapping[str, Any]):
 
 
 def parse(table: Table, values: Mapping[str, object], release: str) -> Config:
+    config = typed(table, values, release)
+    check_rules(config)
+    return config
+
+
+def typed(table: Table, values: Mapping[str, object], release: str) -> Config:
+    """Each value by itself; whether they hold together is not looked at."""
     if len(values) > _VALUES_MAX:
         raise ConfigError(f"{len(values)} configs are more than the {_VALUES_MAX} that are read")
     complete = table.prepare(values)
-    typed: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for name, row in table.at(release).items():
         if name in complete:
-            typed[name] = row.parse(complete[name])
+            found[name] = row.parse(complete[name])
         elif row.is_required:
             raise missing(name)
         else:
-            typed[name] = row.default
-    warnings = _take_others(table, complete, release, typed)
-    config = Config(table, release, typed, frozenset(values) & typed.keys(), tuple(warnings))
-    check_rules(config)
-    return config
+            found[name] = row.default
+    warnings = _take_others(table, complete, release, found)
+    return Config(table, release, found, frozenset(values) & found.keys(), tuple(warnings))
 
 
 def check_rules(config: Config) -> None:

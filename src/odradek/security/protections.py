@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from odradek.config import ignored
 from odradek.config.broker import LISTENER_PREFIX
 from odradek.config.errors import ConfigError
-from odradek.config.listeners import Endpoint, endpoints
+from odradek.config.listeners import Endpoint, endpoints, inter_broker_listener
 from odradek.config.parsed import Config
 from odradek.config.reasons import ANYWHERE, ON_TLS, REFUSED
 
@@ -44,6 +44,14 @@ def check(config: Config) -> None:
     reason = missing(config)
     if reason is not None:
         raise MissingProtectionError(reason)
+
+
+def check_login(config: Config) -> None:
+    """MissingProtectionError if nobody could log in on a listener, whatever else is right or wrong."""
+    for endpoint in endpoints(config, "listeners"):
+        if endpoint.protocol in SASL_PROTOCOLS:
+            for reason in _missing_of_sasl(config, endpoint.listener):
+                raise MissingProtectionError(reason)
 
 
 def missing(config: Config) -> str | None:
@@ -129,7 +137,15 @@ def _missing_of_sasl(config: Config, listener: str) -> Iterator[str]:
         yield (
             f"sasl.enabled.mechanisms={','.join(names)} on the listener {listener}: nobody could log in, for of SASL "
             f"only PLAIN is built; set listener.name.{listener.lower()}.sasl.enabled.mechanisms=PLAIN"
+            f"{_between_brokers_too(config, listener)}"
         )
+
+
+def _between_brokers_too(config: Config, listener: str) -> str:
+    """A broker has to accept the mechanism that it uses itself."""
+    name = "sasl.mechanism.inter.broker.protocol"
+    is_met = listener != inter_broker_listener(config) or config[name] == MECHANISM
+    return "" if is_met else f" and {name}={MECHANISM}"
 
 
 # TLS
