@@ -1,7 +1,7 @@
 """Tells the server log how far the loading of the log dirs has come.
 
 What is loaded within two seconds is not worth a line. After a crash it may be hours of recovery: somebody who looks at
-a broker that does not answer yet should see which log it reads, and that it moves.
+a broker that does not answer yet should see which log it reads, and that it moves. What was mended is always told.
 """
 
 from odradek.broker.server_log import Logger
@@ -31,6 +31,8 @@ class LoadReport:
         self._left[path] = _what_is_left(progress)
         if progress.is_over:
             del self._left[path]
+        if progress.is_over:
+            self._tell_mended(progress)
         if path not in self._begun:
             self._begun.add(path)
         elif not progress.is_over:
@@ -38,6 +40,19 @@ class LoadReport:
             self._log.info(f"Loading logs of dir {path}: {_what_is_left(progress)}")
         elif path in self._told and not progress.remaining_logs:
             self._log.info(f"All logs of dir {path} are loaded")
+
+    def _tell_mended(self, progress: LoadProgress) -> None:
+        for segment in progress.reindexed:
+            self.reindexed(segment)
+        if progress.recovered:
+            read, cut = (sum(sizes) for sizes in zip(*progress.recovered, strict=True))
+            self._log.info(
+                f"Recovered {len(progress.recovered)} logs of dir {progress.path}, which was not closed: "
+                f"{read} bytes were read, and {cut} cut off at the ends"
+            )
+
+    def reindexed(self, segment: str) -> None:
+        self._log.warn(f"The indexes of {segment} were missing or damaged, and were built again from it")
 
 
 def _what_is_left(progress: LoadProgress) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from odradek.log import names
 from odradek.log.checkpoint import TopicPartition
 from odradek.log.config import LogConfig
+from odradek.log.loaded import Recovered
 from odradek.log.log import Log
 from odradek.log.log_dir import CHECKPOINTS, LogDir, PartitionDir, SetAside
 from odradek.log.log_dirs import LogDirs
@@ -37,10 +38,12 @@ PROGRESS_MS = 2000
 class LoadProgress:
     """`recovering` has (bytes read, bytes to read) of the logs that are being recovered, by directory.
 
+    `recovered` are those that were, `reindexed` the segments whose indexes had to be built again.
+
     `is_over` when nothing more will be loaded: all of it is, or the dir has failed, or the broker stops.
     """
 
-    __slots__ = ("is_over", "path", "recovering", "remaining_logs", "remaining_segments")
+    __slots__ = ("is_over", "path", "recovered", "recovering", "reindexed", "remaining_logs", "remaining_segments")
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -48,6 +51,8 @@ class LoadProgress:
         self.remaining_logs = 0
         self.remaining_segments = 0
         self.recovering: dict[str, tuple[int, int]] = {}
+        self.recovered: list[Recovered] = []
+        self.reindexed: list[str] = []
 
     def __repr__(self) -> str:
         return f"LoadProgress({self.path}, {self.remaining_logs} logs, {self.remaining_segments} segments left)"
@@ -190,6 +195,9 @@ class DirLoading:
 
     def _take_in(self, loaded: LoadedPartition) -> None:
         topic_partition = loaded.to_load.topic_partition
+        self._progress.reindexed += loaded.log.reindexed
+        if loaded.log.recovered is not None:
+            self._progress.recovered.append(loaded.log.recovered)
         log = self._build(loaded)
         is_future = log.directory.endswith(names.FUTURE_DIR)
         logs = self._log_dir.futures if is_future else self._log_dir.logs

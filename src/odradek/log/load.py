@@ -191,6 +191,7 @@ class _Loader:
                 raise LogDamaged(f"{scan.fault}, in a segment that was closed", path, scan.valid_bytes)
             self._refuse_shortened(facts, scan)
             apply_scan(self.disk, self.directory, facts, scan, atomically=True)
+            self.loaded.reindexed.append(self._stem(facts.base_offset) + names.LOG)
 
     def _refuse_shortened(self, facts: SegmentFacts, scan: SegmentScan) -> None:
         """An index may lead past the end of its log because the log was cut: then the next segment does not follow.

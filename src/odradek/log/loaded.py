@@ -1,5 +1,7 @@
 """What loading a log's directory gives: plain values, made in a job, that a `Log` is built from on the reactor."""
 
+from typing import NamedTuple
+
 from odradek.log.leader_epochs import LeaderEpochs
 from odradek.log.producer_state import ProducerState
 from odradek.records.layout import NO_TIMESTAMP
@@ -36,6 +38,13 @@ class SegmentFacts:
         return f"SegmentFacts({self.base_offset}, size={self.size}, max_timestamp={self.max_timestamp})"
 
 
+class Recovered(NamedTuple):
+    """What recovery has read of a log that was not closed, and cut off at its end."""
+
+    read_bytes: int
+    cut_bytes: int
+
+
 class LoadedLog:
     __slots__ = (
         "directory",
@@ -44,7 +53,9 @@ class LoadedLog:
         "log_end_offset",
         "log_start_offset",
         "producers",
+        "recovered",
         "recovery_point",
+        "reindexed",
         "segments",
         "snapshots",
         "topic_partition",
@@ -65,6 +76,8 @@ class LoadedLog:
         self.unflushed: list[int] = []  # base offsets of sealed segments that may not be on disk
         self.unsynced_snapshots: list[int] = []  # the offsets of those that may not be on disk
         self.has_new_names = False
+        self.recovered: Recovered | None = None  # None of one that was closed
+        self.reindexed: list[str] = []  # segments whose indexes were missing or did not fit
 
     def __repr__(self) -> str:
         return f"LoadedLog({self.topic_partition}, {self.log_start_offset}-{self.log_end_offset})"

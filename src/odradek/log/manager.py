@@ -59,6 +59,7 @@ class LogManager:
         "jobs",
         "loadings",
         "loop",
+        "on_reindexed",
         "on_replaced",
         "removals",
         "schedules",
@@ -100,6 +101,9 @@ class LogManager:
         self.removals = Removals(loop, self.dirs)
         self.schedules = Schedules(self)
         self.on_replaced: Callable[[TopicPartition, Log], None] | None = None  # a copy has become the log
+        self.on_reindexed: Callable[[str], None] | None = (
+            None  # the indexes of a segment were damaged, and no longer are
+        )
         self.is_started = False
         self.start_ended: Pending[None] | None = None  # from the beginning of the start on
         self.loadings: list[DirLoading] = []

@@ -58,6 +58,9 @@ async def reindex(manager: "LogManager", directory: str, base_offset: int) -> No
     log_dir = manager.dirs.of_log(log)
     scan = await manager.dirs.run(log_dir, log.directory, indexes.reindex_job(manager.disk, planned))
     try:
-        indexes.install(log, planned, scan)
+        is_installed = indexes.install(log, planned, scan)
     except LogFailure as failure:
         manager.handle_failure(failure)
+        return
+    if is_installed and manager.on_reindexed is not None:
+        manager.on_reindexed(f"{directory}/{names.file_name(base_offset, names.LOG)}")

@@ -19,7 +19,7 @@ from odradek.log.deletion import unlink_all, unlink_if_there
 from odradek.log.failpoint import failpoint
 from odradek.log.failure import LogDamaged, LogDirFailure, file_error
 from odradek.log.leader_epochs import LeaderEpochs
-from odradek.log.loaded import LoadedLog, SegmentFacts
+from odradek.log.loaded import LoadedLog, Recovered, SegmentFacts
 from odradek.log.producer_rebuild import RebuildPlan, rebuild_job
 from odradek.log.producer_state import ProducerState
 from odradek.log.segment_scan import SegmentScan
@@ -84,6 +84,7 @@ def recover(
     loaded.unflushed = [facts.base_offset for facts in loaded.segments[first:-1]]
     loaded.unsynced_snapshots = [offset for offset in loaded.snapshots if offset >= unflushed[0].base_offset]
     loaded.has_new_names = True
+    loaded.recovered = Recovered(done, total - sum(facts.size for facts in loaded.segments[first:]))
 
 
 def epoch_witness(loaded: LoadedLog, recovery_point: int) -> EpochWitness:

@@ -43,6 +43,8 @@ def led_astray(broker, base_offset):
 
 def test_of_a_sealed_segment(broker):
     log = broker.restart().get("topic", 0)
+    told = []
+    broker.manager.on_reindexed = told.append
     base_offset = log.segments.base_offsets[1]
     before, path, offset = led_astray(broker, base_offset)
     assert broker.on_reactor(lambda: first_offset(log, offset)) == offset
@@ -50,6 +52,7 @@ def test_of_a_sealed_segment(broker):
     assert segment.indexes.needs_rebuild and len(segment.offset_index()) == 0
     broker.sleep(100)
     assert not segment.indexes.needs_rebuild
+    assert told == [f"{DIRECTORY}/{names.file_name(base_offset, names.LOG)}"]
     assert broker.disk.read(path) == before == segment.offset_index().encode()
     assert first_offset(log, offset) == offset and broker.failed == []
     assert segment.unchecked == (), "it was read as a whole"
