@@ -46,6 +46,7 @@ class SimBroker:
         self.properties = {**DEFAULTS, **QUORUM[release], "listeners": listeners, **(properties or {})}
         self.tls = tls
         self.lines = []
+        self.loggers = []  # of each of these lines
         self.errors = []  # unexpected ones: callbacks that failed, and nobody waited
         self.fatal = None
         self.server = self.starting = None
@@ -96,6 +97,7 @@ class SimBroker:
 
     def _write(self, wall_ms, level, message, logger):
         self.lines.append(f"{level} {message}")
+        self.loggers.append(logger)
 
     def _unexpected(self, error, source):
         self.errors.append(error)

@@ -23,7 +23,7 @@ from odradek.records.batch import batches
 COLD_BYTES = 150 * MB
 TOPICS = 200
 SESSIONS, SESSION_PARTITIONS = 20, 1000
-SLOW_TURN = re.compile(r"A turn of the reactor took (\d+) ms, most of it (.*) \(odradek")
+SLOW_TURN = re.compile(r"A turn of the reactor took (\d+) ms, (.*) \(odradek")
 
 
 @pytest.fixture

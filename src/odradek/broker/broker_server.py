@@ -177,6 +177,7 @@ class BrokerServer:
         self.logs.dirs.listen_to_damage(failures.damaged)
         try:
             report = LoadReport(self._logger("kafka.log.LogManager"))
+            self.logs.on_reindexed = report.reindexed
             with shared.waits.on(lambda: f"the logs to be loaded: {report.state}"):
                 await self.logs.start(is_stray=self._is_stray, on_progress=report.tell, locked=shared.dirs.locked)
         except (LogDirRefused, errors.KafkaStorageError) as error:
@@ -204,9 +205,7 @@ class BrokerServer:
         )
         node_metrics.register(shared.metrics, shared.services)
         dynamic_config.wire(shared.configs, shared.services)
-        coordinators = self._coordinators = Coordinators(
-            shared.services, self._logger("org.apache.kafka.coordinator.group.GroupCoordinatorService")
-        )
+        coordinators = self._coordinators = Coordinators(shared.services, self._logger)
         log = self._logger("kafka.server.metadata.BrokerMetadataPublisher")
         assignments = self._assign_dirs(logs)
         publisher = BrokerMetadataPublisher(shared.loop, shared.services, assignments, coordinators, log)

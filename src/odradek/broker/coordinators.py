@@ -1,5 +1,6 @@
 """The coordinators of a broker: made upon the replicas that hold their state, told of every image after those."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from odradek.broker.server_log import Logger
@@ -14,6 +15,12 @@ from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage
 from odradek.replica.partition import Partition
 
+_LOGGERS = (
+    "org.apache.kafka.coordinator.group.GroupCoordinatorService",
+    "kafka.coordinator.transaction.TransactionCoordinator",
+    "org.apache.kafka.coordinator.share.ShareCoordinatorService",
+)
+
 
 class Coordinator(Protocol):
     def applied(self, delta: MetadataDelta, image: MetadataImage) -> None: ...
@@ -24,9 +31,11 @@ class Coordinator(Protocol):
 class Coordinators:
     __slots__ = ("_all",)
 
-    def __init__(self, services: Services, log: Logger) -> None:
+    def __init__(self, services: Services, logger: Callable[[str], Logger]) -> None:
+        """`logger` makes the one of a name: each coordinator has Kafka's own."""
+        groups, transactions, shares = (_teller(logger(name)) for name in _LOGGERS)
         services.groups = GroupCoordinator(
-            services.replicas, services.layers.current.config, services.release, tell=_teller(log)
+            services.replicas, services.layers.current.config, services.release, tell=groups
         )
         services.transactions = TransactionCoordinator(
             services.replicas,
@@ -34,14 +43,14 @@ class Coordinators:
             services.metadata,
             services.producer_ids,
             services.layers.current.config,
-            tell=_teller(log),
+            tell=transactions,
         )
         services.replicas.membership = services.transactions
         register_groups(services.metrics, services.groups)
         register_transactions(services.metrics, services.transactions)
         self._all: list[Coordinator] = [services.groups, services.transactions]
         if services.release.behaviour.has_share_groups:
-            self._all.append(self._share_groups(services, _teller(log)))
+            self._all.append(self._share_groups(services, shares))
         services.replicas.on_opened = self._opened
 
     @staticmethod

@@ -29,6 +29,7 @@ from odradek.config.legacy_cluster import refuse_legacy_cluster
 from odradek.handlers.faults import Faults
 from odradek.network.listener_security import MakeTlsContext
 from odradek.protocol.releases import by_name
+from odradek.reactor.called import name_of
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Cancelled
@@ -273,4 +274,7 @@ class KafkaRaftServer:
         self._log.error(f"Unexpected error in {source!r}", error)
 
     def slow_turn(self, took_ms: int, slowest: Any) -> None:
-        self.log.logger("odradek.reactor.Loop").warn(f"A turn of the reactor took {took_ms} ms, most of it {slowest!r}")
+        """While it starts nobody waits for an answer yet: that it works is no reason to warn of."""
+        log = self.log.logger("odradek.reactor.Loop")
+        most = "in many short steps" if slowest is None else f"most of it in {name_of(slowest)}"
+        (log.warn if self.is_ready else log.info)(f"A turn of the reactor took {took_ms} ms, {most}")

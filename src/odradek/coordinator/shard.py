@@ -20,7 +20,6 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from odradek.coordinator.core import Answer, ShardCore
-from odradek.coordinator.load_times import LoadTimes
 from odradek.coordinator.now import Now
 from odradek.protocol import errors
 from odradek.protocol.frames import CoordinatorRecords
@@ -42,6 +41,7 @@ LOADING, ACTIVE, FAILED, ENDED = "loading", "active", "failed", "ended"
 C = TypeVar("C", bound=ShardCore)
 R = TypeVar("R")
 
+OnLoaded = Callable[[int, int | None], None]  # after so many milliseconds, with so many records; None in vain
 Tell = Callable[[str, BaseException | None], None]  # a line for the server log, an error if there is one
 
 
@@ -54,10 +54,10 @@ class Shard(Generic[C]):
 
     __slots__ = (
         "_fires_ms",
-        "_load_times",
         "_loading",
         "_log",
         "_loop",
+        "_on_loaded",
         "_perform",
         "_tell",
         "_tickets",
@@ -80,14 +80,14 @@ class Shard(Generic[C]):
         decoder: type[RecordDecoder] = RecordDecoder,
         perform: "Callable[[Shard[C], Any], None] | None" = None,
         tell: Tell = quiet,
-        load_times: LoadTimes | None = None,
+        on_loaded: OnLoaded = lambda took_ms, records: None,
     ) -> None:
-        """`perform` is told of every committed effect that is no `Answer`."""
+        """`perform` is told of every committed effect that is no `Answer`; `on_loaded` how its loading has ended."""
         self._loop = replicas.loop
         self._log = PartitionLog(partition, replicas.logs, codec, compression=compression, decoder=decoder)
         self._perform = perform
         self._tell = tell
-        self._load_times = load_times
+        self._on_loaded = on_loaded
         self._tickets: set[Pending[Any]] = set()
         self._timer: Timer | None = None
         self._fires_ms = 0
@@ -168,27 +168,29 @@ class Shard(Generic[C]):
 
     async def _load(self) -> None:
         began_ms = self._loop.ports.clock.mono_ms()
+        count = await self._take_up()
+        self._on_loaded(self._loop.ports.clock.mono_ms() - began_ms, count)
+
+    async def _take_up(self) -> int | None:
+        """How many records made the state that it begins with; None if it does not begin."""
         try:
             count, end_offset = await self._replay_log()
         except errors.KafkaError as error:
             if self.state is LOADING:
                 self._faulty(error)
-            return
+            return None
         except (errors.PeerProtocolError, LookupError, ValueError, AssertionError) as error:
             self._faulty(error)
-            return
+            return None
         log = self.partition.log
         if self.state is not LOADING or log is None:
-            return
+            return None
         self.runtime.loaded(end_offset - 1, min(log.high_watermark, end_offset) - 1)
         self.runtime.activate(self.epoch)
         self.state = ACTIVE
         self.core.loaded(self.now())
         self._go_on()
-        took_ms = self._loop.ports.clock.mono_ms() - began_ms
-        if self._load_times is not None:
-            self._load_times.add(took_ms)
-        self._tell(f"Finished loading {self.partition.name} in {took_ms} ms: {count} records.", None)
+        return count
 
     async def _replay_log(self) -> tuple[int, int]:
         """How many records there were, and the end of the log when it was led from on: nobody else appends to it."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from odradek.coordinator.core import ShardCore
-from odradek.coordinator.load_times import LoadTimes
+from odradek.coordinator.load_times import LoadingTogether, LoadTimes
 from odradek.coordinator.shard import ENDED, FAILED, LOADING, Shard, Tell, quiet
 from odradek.protocol import errors
 from odradek.protocol.frames import CoordinatorRecords
@@ -31,6 +31,7 @@ class Shards(Generic[C]):
         "_codec",
         "_compression",
         "_decoder",
+        "_loading",
         "_make_core",
         "_partitions",
         "_perform",
@@ -62,6 +63,7 @@ class Shards(Generic[C]):
         self._tell = tell
         self._by_index: dict[int, Shard[C]] = {}
         self._partitions = 0  # of the topic, while there is one
+        self._loading = LoadingTogether(replicas.loop, lambda told: tell(f"Finished loading {told} of {topic}.", None))
         self.load_times = LoadTimes(replicas.loop.ports.clock.mono_ms)
 
     def __iter__(self) -> Iterator[Shard[C]]:
@@ -135,12 +137,19 @@ class Shards(Generic[C]):
             decoder=self._decoder,
             perform=self._perform,
             tell=self._tell,
-            load_times=self.load_times,
+            on_loaded=self._loaded,
         )
+        self._loading.begin()
         shard.start()
+
+    def _loaded(self, took_ms: int, records: int | None) -> None:
+        if records is not None:
+            self.load_times.add(took_ms)
+        self._loading.ended(records)
 
     def stop(self) -> None:
         """Whoever waits is refused; nothing more is decided."""
         for shard in self._by_index.values():
             shard.end()
         self._by_index.clear()
+        self._loading.stop()

@@ -54,4 +54,9 @@ class Task(Pending[T]):
             when_unseen(self)
 
     def __repr__(self) -> str:
-        return f"Task({getattr(self._coroutine, '__qualname__', self._coroutine)})"
+        return f"Task({self.name})"
+
+    @property
+    def name(self) -> str:
+        """That of the function whose call it runs."""
+        return str(getattr(self._coroutine, "__qualname__", self._coroutine))

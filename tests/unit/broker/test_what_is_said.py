@@ -1,12 +1,15 @@
 """What a broker says of configs without effect, of what it waits for, and of what it stores and does not enforce."""
 
 import pytest
+from broker_clients import produce_request
 from broker_kit import SimBroker, SimClient
 
+from log_kit import batch
 from odradek.broker.server_log import ServerLog
 from odradek.broker.start_refused import StartRefused
 from odradek.broker.start_waits import AGAIN_MS, FIRST_MS, StartWaits
 from odradek.config.errors import ConfigError
+from odradek.protocol.messages.k10_find_coordinator import FindCoordinatorRequest
 from odradek.protocol.messages.k19_create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from odradek.protocol.messages.k30_create_acls import AclCreation, CreateAclsRequest
 from odradek.protocol.messages.k44_incremental_alter_configs import (
@@ -24,6 +27,8 @@ from odradek.protocol.messages.k51_alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialUpsertion,
 )
+from odradek.protocol.uuids import format_uuid
+from odradek.sim.crash import KEEP_ALL
 from odradek.sim.world import World
 
 EVERYBODY = {
@@ -69,6 +74,84 @@ def test_a_config_without_effect_is_told_in_the_log_and_to_whoever_starts():
     broker, _ = started({"num.replica.fetchers": "4"})
     assert len(warned(broker, "num.replica.fetchers=4 has no effect: one node replicates nothing")) == 1
     assert any("num.replica.fetchers" in line for line in broker.server.config_warnings)
+
+
+# What was mended
+
+
+def test_what_was_recovered_after_a_crash_is_told_once_a_dir():
+    broker, client = started()
+    client.ask(CreateTopicsRequest(topics=[CreatableTopic(name="t", num_partitions=3, replication_factor=1)]), 7)
+    sent = bytes(batch(b"one"))
+    client.ask(produce_request(("t", 1), sent, -1), 9)
+    broker.crash(KEEP_ALL)
+    log = "/data/t-1/00000000000000000000.log"
+    broker.node.disk.write_atomically(log, broker.node.disk.read(log) + b"torn")
+    broker.boot()
+    broker.wait_until_ready()
+    assert [line.partition("] ")[2] for line in broker.lines if "Recovered" in line] == [
+        f"Recovered 3 logs of dir /data, which was not closed: {len(sent)} bytes were read, and 4 cut off at the ends"
+    ]
+
+
+def test_an_index_that_was_built_again_is_a_warning():
+    broker, client = started()
+    client.ask(CreateTopicsRequest(topics=[CreatableTopic(name="t", num_partitions=1, replication_factor=1)]), 7)
+    client.ask(produce_request(("t", 0), bytes(batch(b"one")), -1), 9)
+    broker.stop()
+    broker.node.crash(silent=False)
+    broker.node.disk.write_atomically("/data/t-0/00000000000000000000.timeindex", b"\xff" * 24)
+    broker.boot()
+    broker.wait_until_ready()
+    log = "/data/t-0/00000000000000000000.log"
+    assert len(warned(broker, f"The indexes of {log} were missing or damaged, and were built again from it")) == 1
+    assert not [line for line in broker.lines if "Recovered" in line], "it was closed"
+
+
+# Coordinators, and the reactor
+
+
+def test_a_coordinator_says_once_and_under_its_own_name_what_it_has_loaded():
+    share_state = "share.coordinator.state.topic"
+    broker, client = started({f"{share_state}.replication.factor": "1", f"{share_state}.min.isr": "1"})
+    topic = CreatableTopic(name="t", num_partitions=1, replication_factor=1)
+    made = client.ask(CreateTopicsRequest(topics=[topic]), 7)
+    shared = f"group:{format_uuid(made.topics[0].topic_id)}:0"
+    for kind, key in ((0, "group"), (1, "transaction"), (2, shared)):
+        asked = FindCoordinatorRequest(coordinator_keys=[key], key_type=kind)
+        client.ask_until(asked, 6, lambda answer: not answer.coordinators[0].error_code)
+    broker.stop()
+    broker.node.crash(silent=False)
+    first = len(broker.lines)
+    broker.boot()
+    broker.wait_until_ready()
+    broker.world.run_for(1000)
+    told = dict(zip(broker.loggers[first:], broker.lines[first:], strict=True))
+    loaded = [line for line in broker.lines[first:] if "Finished loading" in line]
+    assert len(loaded) == 3, "a line for each partition says no more"
+    for topic, logger in {
+        "__consumer_offsets": "org.apache.kafka.coordinator.group.GroupCoordinatorService",
+        "__transaction_state": "kafka.coordinator.transaction.TransactionCoordinator",
+        "__share_group_state": "org.apache.kafka.coordinator.share.ShareCoordinatorService",
+    }.items():
+        assert f" ms from 50 partitions of {topic}." in told[logger]
+
+
+def test_a_long_turn_is_told_in_words_and_is_a_warning_only_for_one_that_serves():
+    broker = SimBroker(World(1))
+    server = broker.server
+    server.slow_turn(60, broker.starting._resume)
+    broker.wait_until_ready()
+    server.slow_turn(60, server.shared.services.replicas.partition)
+    server.slow_turn(60, lambda: None)
+    server.slow_turn(60, None)
+    took = "A turn of the reactor took 60 ms, "
+    assert [line for line in broker.lines if took in line] == [
+        f"INFO {took}most of it in KafkaRaftServer.start",
+        f"WARN {took}most of it in ReplicaManager.partition",
+        f"WARN {took}most of it in test_a_long_turn_is_told_in_words_and_is_a_warning_only_for_one_that_serves",
+        f"WARN {took}in many short steps",
+    ]
 
 
 # Waiting
