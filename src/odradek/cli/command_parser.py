@@ -50,8 +50,9 @@ class ToolParser(CommandParser):
 def _similar(words: Iterable[str], known: Iterable[str]) -> list[str]:
     from difflib import get_close_matches  # only a mistake needs it
 
-    known = [name for name in known if len(name) > 2]  # two letters are like any other two
-    return [match for word in words for match in get_close_matches(word, known, 1)]
+    # Two letters are like any other two, and two dashes make every flag like every other.
+    bare = {name.lstrip("-"): name for name in known if len(name) > 2}
+    return [bare[match] for word in words for match in get_close_matches(word.lstrip("-"), bare, 1)]
 
 
 def _did_you_mean(found: Iterable[str]) -> str:

@@ -102,6 +102,7 @@ def test_an_address_that_is_none(text):
         ),
         (["--versio", "start"], None),
         (["--nonsense", "start"], "odradek: error: unrecognized arguments: --nonsense; see odradek --help\n"),
+        (["start", "--foo"], "unrecognized arguments: --foo; see odradek start --help"),
         (["start", "--port", "9"], "unrecognized arguments: --port 9 (did you mean --listen?)"),
         (["start", "--dir=x", "-c", "y"], "unrecognized arguments: --dir=x -c y (did you mean --data and --config?)"),
         (["start", "server.properties"], "server.properties (did you mean --config server.properties?)"),
