@@ -115,6 +115,8 @@ class Faults:
             key = apis.by_name(api).key
         except LookupError as error:
             raise ValueError(error.args[0]) from None
+        for name, value in (("topic", topic), ("client_id", client_id)):
+            _check_text(name, value)
         if topic is not None or partition is not None:
             _check_names_topics(api, key)
         if partition is not None:
@@ -138,6 +140,11 @@ def _check_names_topics(api: str, key: int) -> None:
 
     if not can_name_topics(registry.request(key)):
         raise ValueError(f"{api} requests name no topics: leave topic and partition out")
+
+
+def _check_text(name: str, value: object) -> None:
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"{name} is a string, not {value!r}")
 
 
 def _check_count(name: str, value: object) -> None:

@@ -323,6 +323,10 @@ def test_mistakes_are_told_at_once(broker):
         broker.faults.on("Produce").error("NO_SUCH")
     with pytest.raises(ValueError, match="0 is none"):
         broker.faults.on("Produce").error(0)
+    with pytest.raises(TypeError, match="topic is a string, not 3"):
+        broker.faults.on("Produce", topic=3)
+    with pytest.raises(TypeError, match="client_id is a string, not 7"):
+        broker.faults.on("Produce", client_id=7)
     with pytest.raises(ValueError, match="delay"):
         broker.faults.on("Produce").delay(0)
     with pytest.raises(ValueError, match="times"):
