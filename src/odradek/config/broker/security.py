@@ -9,7 +9,8 @@ from odradek.config.validators import ANY, NON_NULL, at_least, distinct, one_of
 # fmt: off
 ROWS = (
     row("authorizer.class.name", STRING, "", NON_NULL, LOW, READ_ONLY,
-        "The authorizer by its Java class name; the names of Kafka's own select ours."),
+        "Kafka's own authorizer, by its Java class name. Until access control is built it is taken only where "
+        "everybody who can log in is in super.users: then ACLs are stored, and bind nobody."),
     row("principal.builder.class", CLASS,
         "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder", ANY, MEDIUM,
         PER_BROKER,
