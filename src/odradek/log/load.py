@@ -12,6 +12,7 @@ from odradek.log.deletion import unlink_all, unlink_if_there
 from odradek.log.failure import LogDamaged, file_error
 from odradek.log.leader_epochs import LeaderEpochs
 from odradek.log.loaded import LoadedLog, SegmentFacts
+from odradek.log.lost_segments import lost_segments
 from odradek.log.producer_rebuild import rebuild_job
 from odradek.log.recovery import Progress, apply_scan, drop_snapshots, epoch_witness, rebuild_plan, recover, scan_job
 from odradek.log.segment_scan import SegmentScan
@@ -35,13 +36,17 @@ def load_log(
     now_ms: int,
     producer_id_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS,
     progress: Progress | None = None,
+    snapshot_offset: int = 0,
 ) -> Job:
-    """Returns a LoadedLog. `recovery_point` and `log_start_offset` are those of the checkpoints, 0 if there is none."""
+    """Returns a LoadedLog. `recovery_point` and `log_start_offset` are those of the checkpoints, 0 if there is none.
+
+    Below `snapshot_offset` a snapshot stands for the log: it may begin anew there, and a crash may come meanwhile.
+    """
     try:
         return (
             yield from _Loader(
                 disk, directory, topic_partition, config, now_ms, producer_id_expiration_ms, progress
-            ).load(had_clean_shutdown, recovery_point, log_start_offset)
+            ).load(had_clean_shutdown, recovery_point, log_start_offset, snapshot_offset)
         )
     except OSError as error:
         raise file_error(error, "loading", directory) from error
@@ -68,12 +73,22 @@ class _Loader:
         self.progress = progress
         self.loaded = LoadedLog(directory, topic_partition)
 
-    def load(self, had_clean_shutdown: bool, recovery_point: int, log_start_offset: int) -> Job:
+    def load(self, had_clean_shutdown: bool, recovery_point: int, log_start_offset: int, snapshot_offset: int) -> Job:
         loaded = self.loaded
         loaded.log_start_offset = log_start_offset
         loaded.epochs = self._read_epochs()
         listing = settle(self.disk, self.directory, self.disk.list(self.directory))
-        stale = self._list_files(listing)
+        kinds = self._files_of_segments(listing)
+        lost = lost_segments(
+            kinds,
+            loaded.epochs.start_offsets,
+            is_clean=had_clean_shutdown,
+            recovery_point=recovery_point,
+            log_start_offset=max(log_start_offset, snapshot_offset),
+        )
+        if lost:
+            raise LogDamaged(lost[0].reason, f"{self.directory}/{lost[0].file}")
+        stale = self._add_segments(kinds)
         if loaded.segments:
             stale = stale if had_clean_shutdown else self._below(stale, recovery_point)
             yield from self._reindex(stale, recovery_point)
@@ -109,8 +124,8 @@ class _Loader:
 
     # Which files there are.
 
-    def _list_files(self, listing: list[str]) -> list[SegmentFacts]:
-        """Fills in the segments and snapshots; returns the segments whose indexes have to be rebuilt."""
+    def _files_of_segments(self, listing: list[str]) -> dict[int, list[str]]:
+        """Their kinds by base offset. Fills in the snapshots."""
         kinds: dict[int, list[str]] = {}
         for name in listing:
             parts = names.split(name)
@@ -120,6 +135,10 @@ class _Loader:
                 self.loaded.snapshots.append(parts[0])
             elif parts[1] in names.SEGMENT_FILES:
                 kinds.setdefault(parts[0], []).append(parts[1])
+        return kinds
+
+    def _add_segments(self, kinds: dict[int, list[str]]) -> list[SegmentFacts]:
+        """Returns the segments whose indexes have to be rebuilt."""
         stale = []
         for base_offset, present in sorted(kinds.items()):
             if names.LOG not in present:

@@ -19,7 +19,8 @@ from odradek.log.batch_search import DamagedSegment
 from odradek.log.batch_walk import ZEROS, BatchWalk
 from odradek.log.checkpoint import TopicPartition
 from odradek.log.leader_epochs import LeaderEpochs
-from odradek.log.salvage import Lost, Salvage
+from odradek.log.lost_segments import lost_segments
+from odradek.log.salvage import Lost, Salvage, empty_batch
 from odradek.protocol import errors
 from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
 from odradek.reactor.ports import Disk, Job
@@ -106,6 +107,8 @@ class _Diagnosing:
         recovery_point = state.offset(names.RECOVERY_POINTS, found.topic_partition)
         self._closed_at = recovery_point or None if state.is_clean else None
         self._recovery_point = recovery_point or 0
+        self._log_start_offset = state.offset(names.LOG_START_OFFSETS, found.topic_partition) or 0
+        self._is_clean = state.is_clean
         self._trusted_to = None if state.is_clean else self._recovery_point
         self._listing = set(disk.list(found.directory))
         self._epochs = self._read_epochs()
@@ -114,12 +117,10 @@ class _Diagnosing:
 
     def run(self) -> Job:
         self._check_topic_id()
-        bases = sorted(
-            parts[0]
-            for name in self._listing
-            if (parts := names.split(name)) is not None and parts[1:] == (names.LOG, "")
-        )
-        self.found.end_offset = bases[0] if bases else 0
+        kinds = self._files_of_segments()
+        bases = sorted(base_offset for base_offset, present in kinds.items() if names.LOG in present)
+        self.found.end_offset = bases[0] if bases else self._log_start_offset
+        self._check_segments_are_there(kinds)
         for number, base_offset in enumerate(bases):
             following = bases[number + 1] if number + 1 < len(bases) else None
             yield from self._segment(base_offset, following)
@@ -155,6 +156,35 @@ class _Diagnosing:
 
     # Segments.
 
+    def _files_of_segments(self) -> dict[int, list[str]]:
+        found: dict[int, list[str]] = {}
+        for name in self._listing:
+            parts = names.split(name)
+            if parts is not None and parts[1] in names.SEGMENT_FILES and not parts[2]:
+                found.setdefault(parts[0], []).append(parts[1])
+        return found
+
+    def _check_segments_are_there(self, kinds: dict[int, list[str]]) -> None:
+        """One that is gone becomes an empty batch with its offsets; if it was the last one, a file without any."""
+        for lost in lost_segments(
+            kinds,
+            self._epochs.start_offsets if self._epochs is not None else [],
+            is_clean=self._is_clean,
+            recovery_point=self._recovery_point,
+            log_start_offset=self._log_start_offset,
+        ):
+            self.found.damages.append(Damage(lost.file, None, lost.reason))
+            self.found.lost.append(Lost(lost.first, lost.end))
+            data = b"" if lost.is_all else empty_batch(lost.first, lost.end, self._epoch_at(lost.first))
+            self.found.contents[lost.file] = data
+            self._drop_indexes(lost.first)
+
+    def _drop_indexes(self, base_offset: int) -> None:
+        """The next start builds them again."""
+        for kind in names.INDEX_FILES:
+            if (index := names.file_name(base_offset, kind)) in self._listing:
+                self.found.contents[index] = None
+
     def _segment(self, base_offset: int, following: int | None) -> Job:
         name = names.file_name(base_offset, names.LOG)
         self._has_wrong_epochs = False
@@ -178,9 +208,7 @@ class _Diagnosing:
         self.found.end_offset = salvage.next_offset
         if salvage.is_changed:
             self.found.contents[name] = b"".join(salvage.parts)
-            for kind in names.INDEX_FILES:
-                if (index := names.file_name(base_offset, kind)) in self._listing:
-                    self.found.contents[index] = None
+            self._drop_indexes(base_offset)
 
     def _epoch_at(self, offset: int) -> int:
         """As the file has it; as the batches before had it where the file is damaged."""

@@ -54,8 +54,9 @@ def truncate_to(log: "Log", offset: int, now_ms: int) -> RebuildPlan | None:
 
 
 def recovery_point_for(log: "Log", offset: int) -> int:
+    """0 below the first segment: the log begins anew, and is without any file meanwhile."""
     segment = log.segments.floor(offset)
-    return min(log.recovery_point, offset if segment is None else segment.base_offset)
+    return 0 if segment is None else min(log.recovery_point, segment.base_offset)
 
 
 def _changed(log: "Log") -> None:

@@ -2,6 +2,9 @@
 
 The other way round, a crash after the cut, with the log grown again, would leave a recovery point past bytes that were
 never synced: recovery would take a torn tail for damage. A log start offset past the end would drop the whole log.
+
+A log that begins anew is without any file for a moment, or after a crash: until its first one is durable the recovery
+point is 0, so that nobody misses what was there before.
 """
 
 from typing import TYPE_CHECKING
@@ -10,6 +13,7 @@ from odradek.log.checkpoint import TopicPartition
 from odradek.log.failure import LogFailure
 from odradek.log.log import Log
 from odradek.log.log_dir import LogDir
+from odradek.log.partition_dirs import fsync_dir_job
 from odradek.log.producer_rebuild import RebuildPlan, rebuild_job
 from odradek.protocol import errors
 
@@ -34,12 +38,14 @@ async def _truncate(manager: "LogManager", topic_partition: TopicPartition, log:
     manager.cleaner.pause(log)
     try:
         if fully or offset < log.log_end_offset:
-            recovery_point = offset if fully else log.recovery_point_for(offset)
+            recovery_point = 0 if fully else log.recovery_point_for(offset)
             await manager.dirs.hold_down(log_dir, topic_partition, offset, recovery_point)
         await _quiet(manager, log)
         plan = _cut(manager, log_dir, log, offset, fully)
         manager.cleaner.truncated(log, offset)
         _unlink_cut_off(manager, log)
+        if log.log_end_offset == log.segments.first.base_offset:
+            await manager.dirs.run(log_dir, log.directory, fsync_dir_job(manager.disk, log.directory))
         if plan is not None:
             await _rebuild(manager, log_dir, log, plan)
     finally:

@@ -47,6 +47,7 @@ def load_job(disk: Disk, directory: str, config: LogConfig, now_ms: int) -> Job:
         yield from _prepare(disk, directory)
         state = election_state.read(disk, directory)
         facts, controls = _snapshots(disk, directory)
+        from_offset = facts[-1].id.offset if facts else 0
         yield 0
         log: LoadedLog = yield from load_log(
             disk,
@@ -58,8 +59,8 @@ def load_job(disk: Disk, directory: str, config: LogConfig, now_ms: int) -> Job:
             log_start_offset=0,
             now_ms=now_ms,
             producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
+            snapshot_offset=from_offset,
         )
-        from_offset = facts[-1].id.offset if facts else 0
         controls += yield from _controls(disk, directory, log.segments, from_offset)
     except OSError as error:
         raise LogDirFailure(f"loading the metadata log failed: {error}", directory) from error
