@@ -71,7 +71,7 @@ def _place(disk: "Disk", options: argparse.Namespace) -> tuple[str, str | None]:
 def _each(disk: "Disk", state: "LogDirState", wanted: str | None, options: argparse.Namespace) -> int:
     from odradek.log import repair
 
-    found = [each for each in repair.partitions_in(disk, state.path) if wanted in (None, each[0])]
+    found = [each for each in repair.partitions_in(disk, state) if wanted in (None, each[0])]
     if wanted is not None and not found:
         raise Failure(f"{state.path}: there is no partition {wanted}")
     damaged = 0

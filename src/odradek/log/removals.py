@@ -86,12 +86,20 @@ class Removals:
 
         async def remove() -> None:
             await self._loop.sleep(delay_ms)
+            await self._forget_checkpoints(log_dir)
             job = remove_job(self._disk, directories, log_dir.path)
             await self._dirs.run(log_dir, removals_key(log_dir), job)
             for directory in directories:
                 log_dir.condemned.pop(directory, None)
 
         self.in_background(remove())
+
+    async def _forget_checkpoints(self, log_dir: LogDir) -> None:
+        """Before the directory goes: an entry without any is that of a log that was lost (`lost_directories.py`)."""
+        try:
+            await self._dirs.save_all(log_dir)
+        except DiskFull:
+            return  # what is removed may make the space that they need
 
     def unlink_later(self, log: Log, deletion: Deletion) -> None:
         """The files of segments that have left the log."""

@@ -13,7 +13,7 @@ dir is recovered by the next start, which builds them again and the state of the
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from odradek.log import checkpoint, file_forms, names
+from odradek.log import checkpoint, file_forms, lost_directories, names
 from odradek.log.batch_check import EpochWitness
 from odradek.log.batch_search import DamagedSegment
 from odradek.log.batch_walk import ZEROS, BatchWalk
@@ -51,6 +51,7 @@ class Diagnosis:
         self.lost: list[Lost] = []
         self.contents: dict[str, bytes | None] = {}
         self.end_offset = 0
+        self.is_gone = False  # the whole directory
 
     @property
     def lost_count(self) -> int:
@@ -83,21 +84,37 @@ class LogDirState:
         return self.offsets.get(name, {}).get(topic_partition)
 
 
-def partitions_in(disk: Disk, path: str) -> Iterator[tuple[str, TopicPartition]]:
-    """The quorum's own log is left out: what it has lost, a quorum has to bring back."""
-    for name in sorted(disk.list(path)):
+def partitions_in(disk: Disk, state: LogDirState) -> Iterator[tuple[str, TopicPartition]]:
+    """Those whose directory is gone too. The quorum's own log is left out: what it has lost, it has to bring back."""
+    listing = [name for name in sorted(disk.list(state.path)) if disk.is_dir(f"{state.path}/{name}")]
+    for name in listing:
         parsed = names.parse_dir_name(name)
-        if parsed is None or parsed[2] or parsed[0] == CLUSTER_METADATA_TOPIC:
-            continue
-        if disk.is_dir(f"{path}/{name}"):
+        if parsed is not None and not parsed[2] and parsed[0] != CLUSTER_METADATA_TOPIC:
             yield name, parsed[:2]
+    recovery_points = state.offsets.get(names.RECOVERY_POINTS, {})
+    for key in lost_directories.without_directory(
+        recovery_points, state.offsets.get(names.LOG_START_OFFSETS, {}), listing
+    ):
+        yield names.dir_name(*key), key
 
 
 def diagnose(disk: Disk, state: LogDirState, name: str, topic_partition: TopicPartition) -> Job:
     """Returns a Diagnosis, of a sound partition without damages."""
+    if not disk.is_dir(f"{state.path}/{name}"):
+        return _gone(state, name, topic_partition)
     work = _Diagnosing(disk, state, Diagnosis(name, f"{state.path}/{name}", topic_partition))
     yield from work.run()
     return work.found
+
+
+def _gone(state: LogDirState, name: str, topic_partition: TopicPartition) -> Diagnosis:
+    found = Diagnosis(name, f"{state.path}/{name}", topic_partition)
+    found.is_gone = True
+    found.end_offset = state.offset(names.LOG_START_OFFSETS, topic_partition) or 0
+    recovery_point = state.offset(names.RECOVERY_POINTS, topic_partition) or 0
+    found.damages.append(Damage(name, None, lost_directories.reason(found.end_offset, recovery_point)))
+    found.lost.append(Lost(found.end_offset, recovery_point))
+    return found
 
 
 class _Diagnosing:
@@ -291,6 +308,9 @@ class _Diagnosing:
 
 def mend(disk: Disk, state: LogDirState, found: Diagnosis) -> Job:
     """Returns the names of the copies."""
+    if found.is_gone:
+        _forget(disk, state, found)
+        return []
     copies = []
     for name in sorted(found.contents):
         if disk.exists(f"{found.directory}/{name}"):
@@ -321,6 +341,16 @@ def _keep_copy(disk: Disk, directory: str, name: str) -> str:
     copy = f"{name}.{number}{KEPT}"
     disk.write_atomically(f"{directory}/{copy}", disk.read(f"{directory}/{name}"))
     return copy
+
+
+def _forget(disk: Disk, state: LogDirState, found: Diagnosis) -> None:
+    """Then the next start makes an empty log, if the metadata still knows the partition. The recovery point goes last.
+
+    As long as it is there, the next run goes on.
+    """
+    for name in reversed(LOWERED):
+        if state.offsets.get(name, {}).pop(found.topic_partition, None) is not None:
+            checkpoint.write_offsets(disk, f"{state.path}/{name}", state.offsets[name])
 
 
 def _lower_checkpoints(disk: Disk, state: LogDirState, found: Diagnosis) -> None:

@@ -15,7 +15,7 @@ else has put them there, and the start is refused. If one is damaged, both wait 
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
-from odradek.log import names, set_aside
+from odradek.log import lost_directories, names, set_aside
 from odradek.log.checkpoint import TopicPartition
 from odradek.log.dir_loading import DirLoading, IsStray, OnProgress
 from odradek.log.failure import LogDirFailure, storage_error
@@ -43,8 +43,12 @@ async def start(
     try:
         await _open(manager, check, locked)
         await _begin(manager)
+        missed = {log_dir: lost_directories.missed_in(log_dir) for log_dir in manager.dirs.online}
         await _load(manager, is_stray, on_progress)
         await _merge(manager)
+        for log_dir, partitions in missed.items():
+            if log_dir.is_online:
+                lost_directories.set_lost_aside(manager, log_dir, partitions, is_stray)
         _ensure_wanted(manager)
     except BaseException:
         let_go(manager)
