@@ -1,5 +1,6 @@
 """`odradek log check`: dirs that Kafka wrote are sound; damage to what surrounds the logs is found, with its place."""
 
+import re
 import shutil
 import struct
 
@@ -211,6 +212,19 @@ def test_damage_below_the_recovery_point_is_an_error_after_a_crash_too(unclean_d
     patch(path, at + layout.HEADER_SIZE, b"\xff\xff\xff")
     errors = errors_of(unclean_dir)
     assert (errors[0].rule, errors[0].file, errors[0].position) == ("L2", "segments-0/00000000000000000046.log", at)
+
+
+@pytest.mark.parametrize("is_synced", [False, True])
+def test_leader_epochs_may_be_behind_the_batches_past_the_recovery_point(unclean_dir, is_synced):
+    """Their file is written with the next flush, before the recovery point moves: a broker may run, or be killed."""
+    if not is_synced:
+        path = unclean_dir / "recovery-point-offset-checkpoint"
+        path.write_text(re.sub(r"(?m)^segments 0 \d+$", "segments 0 0", path.read_text()))
+    epochs = unclean_dir / "segments-0" / "leader-epoch-checkpoint"
+    epochs.write_text("0\n1\n7 0\n")
+    found, _ = check(unclean_dir)
+    told = [(finding.severity, finding.file) for finding in found if finding.rule == "L3"]
+    assert told == [("error" if is_synced else "note", f"segments-0/{FIRST}.log")], found
 
 
 def test_segments_behind_the_end_of_an_unclean_log_are_notes(unclean_dir):
