@@ -39,7 +39,12 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     )
     dump.set_defaults(run=_dump)
 
-    check = actions.add_parser("check", help="verify every rule of a log dir whose broker is stopped")
+    check = actions.add_parser(
+        "check",
+        help="verify every rule of a log dir whose broker is stopped",
+        epilog="A finding names its rule: the letters are the invariants of docs/invariants.md. "
+        "exit status: 0 no error; 1 there are errors; 2 there is no such log dir",
+    )
     check.add_argument("directory", metavar="DIR", help="a log dir: what log.dirs of a broker names")
     check.add_argument("--json", action="store_true", help="one object per finding, and a last one for the whole")
     check.add_argument(
@@ -135,6 +140,7 @@ def _dump_file(
 
 def _check(options: argparse.Namespace) -> int:
     from odradek.log.findings import Finding
+    from odradek.log.log_dir import is_log_dir
     from odradek.log.verify_dir import verify_dir
 
     disk = _disk()
@@ -142,10 +148,13 @@ def _check(options: argparse.Namespace) -> int:
         raise Failure(f"{options.directory}: no such directory")
     try:
         is_partition = any(_is_segment(name) for name in disk.list(options.directory))
+        is_known = is_log_dir(disk, options.directory)
     except OSError as error:
         raise _unreadable(error, options.directory) from None
     if is_partition:
         raise Failure(f"{options.directory} is the directory of one partition: give the log dir that it lies in")
+    if not is_known:
+        raise Failure(f"{options.directory} is no log dir: it has no meta.properties, no checkpoint and no partition")
     progress = Progress("batches checked")
 
     def show(finding: Finding) -> None:

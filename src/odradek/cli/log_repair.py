@@ -18,7 +18,9 @@ def add_to(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
         help="mend damaged partitions of a log dir whose broker is stopped",
         description="Finds the damaged batches of a log dir, says which offsets are lost, and writes the logs anew "
         "without them. Every file that is changed or removed is kept beside the new one as NAME.1.damaged.",
-        epilog="exit status: 0 nothing is damaged, or all of it was mended; 1 damage was found and --dry-run given",
+        epilog="exit status: 0 nothing is damaged, or all of it was mended; 1 there is damage that was not mended "
+        "(--dry-run, the metadata log), or the dir cannot be read or is in use; 2 there is no such directory or "
+        "partition. Copies may be deleted when nobody needs them any more.",
     )
     repair.add_argument("directory", metavar="DIR", help="a log dir, or the directory of one partition in it")
     repair.add_argument("--partition", metavar="TOPIC-N", help="look at this one only")
@@ -30,28 +32,32 @@ def add_to(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
 def _repair(options: argparse.Namespace) -> int:
     from odradek.log import repair
     from odradek.log.file_forms import MalformedFile
-    from odradek.log.log_dir import LogDirRefused, lock_dir
+    from odradek.log.log_dir import LogDirRefused, is_log_dir, lock_dir
     from odradek.reactor.adapters.disk import SystemDisk
 
     disk: Disk = SystemDisk()
     path, wanted = _place(disk, options)
     try:
+        if not is_log_dir(disk, path):
+            raise Failure(f"{path} is no log dir: it has no meta.properties, no checkpoint and no partition")
         lock = lock_dir(disk, path)
     except LogDirRefused:
         raise Refusal(f"{path} is in use: stop the broker first, so that nobody writes to what is mended") from None
     except OSError as error:
         raise _unreadable(error, path) from None
     try:
-        damaged = _each(disk, repair.LogDirState(disk, path), wanted, options)
+        state = repair.LogDirState(disk, path)
+        damaged = _each(disk, state, wanted, options)
+        is_metadata_damaged = wanted in (None, repair.METADATA_LOG) and _metadata_log(disk, state, options)
     except MalformedFile as error:
         raise Refusal(f"{path}: a checkpoint cannot be read, line {error.position}: {error.reason}") from None
     except OSError as error:
         raise _unreadable(error, path) from None
     finally:
         lock.release()
-    if not damaged and not options.json:
+    if not damaged and not is_metadata_damaged and not options.json:
         print(f"{path}: nothing is damaged")
-    return 1 if damaged and options.dry_run else 0
+    return 1 if is_metadata_damaged or (damaged and options.dry_run) else 0
 
 
 def _place(disk: "Disk", options: argparse.Namespace) -> tuple[str, str | None]:
@@ -72,7 +78,8 @@ def _each(disk: "Disk", state: "LogDirState", wanted: str | None, options: argpa
     from odradek.log import repair
 
     found = [each for each in repair.partitions_in(disk, state) if wanted in (None, each[0])]
-    if wanted is not None and not found:
+    is_known = bool(found) or (wanted == repair.METADATA_LOG and disk.is_dir(f"{state.path}/{wanted}"))
+    if wanted is not None and not is_known:
         raise Failure(f"{state.path}: there is no partition {wanted}")
     damaged = 0
     progress = Progress("batches checked")
@@ -85,6 +92,24 @@ def _each(disk: "Disk", state: "LogDirState", wanted: str | None, options: argpa
             _show(diagnosis, copies, options)
     progress.done()
     return damaged
+
+
+def _metadata_log(disk: "Disk", state: "LogDirState", options: argparse.Namespace) -> bool:
+    """Whether the quorum's log is damaged. It is left as it is: without some of its records it is another cluster."""
+    from odradek.log import repair
+
+    progress = Progress("batches checked")
+    found: Diagnosis | None = _finished(repair.diagnose_metadata_log(disk, state), progress)
+    progress.done()
+    if found is None or not found.damages:
+        return False
+    if options.json:
+        print(json.dumps({**found.form(), "is_mended": False, "copies": []}))
+        return True
+    print(f"{found.name}:")
+    _show_damages(found)
+    print("  not mended: it is the metadata log of the quorum. Bring its directory back from a copy.")
+    return True
 
 
 def _finished(job: "Job", progress: Progress) -> Any:
@@ -101,15 +126,21 @@ def _show(found: "Diagnosis", copies: list[str], options: argparse.Namespace) ->
         print(json.dumps({**found.form(), "is_mended": not options.dry_run, "copies": copies}))
         return
     print(f"{found.name}:")
-    for damage in found.damages:
-        print(f"  damaged   {damage}")
+    _show_damages(found)
     for lost in found.lost:
         print(f"  lost      {lost}")
     if not found.lost:
         print("  lost      nothing")
     for copy in copies:
         print(f"  kept      {found.directory}/{copy}")
+    if copies:
+        print("            may be deleted when it is no longer needed")
     print(f"  {'would be mended' if options.dry_run else 'mended'}; the log ends at offset {found.end_offset}")
+
+
+def _show_damages(found: "Diagnosis") -> None:
+    for damage in found.damages:
+        print(f"  damaged   {damage}")
 
 
 def _unreadable(error: OSError, path: str) -> Refusal:

@@ -190,6 +190,12 @@ class LogDir:
             lock.release()
 
 
+def is_log_dir(disk: Disk, path: str) -> bool:
+    """Whether something in it is a log dir's: be it that of a broker which was never stopped, or damaged."""
+    known = {*CHECKPOINTS, names.CLEANER_OFFSETS, names.CLEAN_SHUTDOWN, names.META_PROPERTIES}
+    return any(name in known or names.parse_dir_name(name) is not None for name in disk.list(path))
+
+
 # At the start.
 
 

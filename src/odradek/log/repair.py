@@ -28,6 +28,7 @@ from odradek.records.layout import NO_LEADER_EPOCH
 
 LOWERED = (names.RECOVERY_POINTS, names.REPLICATION_OFFSETS, names.LOG_START_OFFSETS, names.CLEANER_OFFSETS)
 KEPT = ".damaged"
+METADATA_LOG = names.dir_name(CLUSTER_METADATA_TOPIC, 0)
 
 
 class Damage(NamedTuple):
@@ -103,6 +104,21 @@ def diagnose(disk: Disk, state: LogDirState, name: str, topic_partition: TopicPa
     if not disk.is_dir(f"{state.path}/{name}"):
         return _gone(state, name, topic_partition)
     work = _Diagnosing(disk, state, Diagnosis(name, f"{state.path}/{name}", topic_partition))
+    yield from work.run()
+    return work.found
+
+
+def diagnose_metadata_log(disk: Disk, state: LogDirState) -> Job:
+    """Returns a Diagnosis of the quorum's log, or None if it is not in this dir. It is not to be mended.
+
+    It has a recovery point of its own, in its directory; without one only a clean stop vouches for it.
+    """
+    directory = f"{state.path}/{METADATA_LOG}"
+    if not disk.is_dir(directory):
+        return None
+    own = LogDirState(disk, directory)
+    own.is_clean = state.is_clean and not own.offsets
+    work = _Diagnosing(disk, own, Diagnosis(METADATA_LOG, directory, (CLUSTER_METADATA_TOPIC, 0)))
     yield from work.run()
     return work.found
 

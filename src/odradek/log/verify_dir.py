@@ -86,7 +86,8 @@ class _DirCheck:
     def _check_marker(self) -> None:
         """Empty up to 3.6, since then JSON with the broker's epoch."""
         if not self.is_clean:
-            self._report.note("shutdown", CLEAN_SHUTDOWN, None, "missing: the broker was not stopped cleanly, or runs")
+            reason = "missing: the broker was not stopped cleanly, or runs, or a log was repaired since"
+            self._report.note("shutdown", CLEAN_SHUTDOWN, None, reason)
             return
         data = self._disk.read(self._path(CLEAN_SHUTDOWN))
         try:

@@ -18,7 +18,8 @@ from odradek.reactor.ports import Disk, Job
 
 _SEGMENT_FILE = re.compile(r"(?P<base>[0-9]{20})\.(?P<suffix>log|index|timeindex|txnindex|snapshot)$")
 _METADATA_SNAPSHOT = re.compile(r"(?P<offset>[0-9]{20})-(?P<epoch>[0-9]{10})\.checkpoint$")
-_ON_ITS_WAY = re.compile(r".*\.(?P<state>deleted|cleaned|swap|part|tmp|damaged)$")
+_ON_ITS_WAY = re.compile(r".*\.(?P<state>deleted|cleaned|swap|part|tmp)$")
+_KEPT_COPY = re.compile(r".*\.[0-9]+\.damaged$")
 _OTHER_NAMES = {"leader-epoch-checkpoint", "partition.metadata"}
 _QUORUM_NAMES = {"quorum-state", "recovery-point-offset-checkpoint"}
 
@@ -123,6 +124,8 @@ class PartitionCheck:
                 self._files[found["suffix"]].append(int(found["base"]))
             elif found := _ON_ITS_WAY.match(name):
                 self.report.note("names", self.shown(name), None, f"a file on its way: .{found['state']}")
+            elif _KEPT_COPY.match(name):
+                self.report.note("names", self.shown(name), None, "kept by log repair; may be deleted")
             elif self.topic == CLUSTER_METADATA_TOPIC and (found := _METADATA_SNAPSHOT.match(name)):
                 self._metadata_snapshots.append((int(found["offset"]), name))
             elif name not in _OTHER_NAMES and not (self.topic == CLUSTER_METADATA_TOPIC and name in _QUORUM_NAMES):
