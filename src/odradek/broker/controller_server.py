@@ -16,6 +16,7 @@ from odradek.controller.core import Versioned
 from odradek.controller.quorum_controller import QuorumController
 from odradek.controller.snapshots import SnapshotGenerator
 from odradek.handlers.dispatch import Dispatcher
+from odradek.log.failure import is_for_want_of_space
 from odradek.metadata.bootstrap import bootstrap_of_release, read_bootstrap
 from odradek.metadata.loader import MetadataLoader
 from odradek.metadata.quorum_config import METADATA_LOG, quorum_of
@@ -101,10 +102,7 @@ class ControllerServer:
             with shared.waits.on(lambda: f"the metadata log in {shared.dirs.metadata_dir} to be read"):
                 await shared.raft.start()
         except errors.KafkaError as error:
-            raise StartRefused(
-                f"The metadata log cannot be opened: {error.message}. 'odradek log repair' leaves it alone, as it is "
-                "the quorum's: bring its directory back from a copy, or with more controllers from one of the others."
-            ) from error
+            raise StartRefused(not_opened(error)) from error
         self._ensure_alone()
         self.controller = shared.services.controller = await self._make_controller()
         self.controller.start()
@@ -200,6 +198,16 @@ class ControllerServer:
 
     def _metadata_failed(self, error: BaseException) -> None:
         self._on_fatal(f"The metadata log cannot be applied: {error}")
+
+
+def not_opened(error: errors.KafkaError) -> str:
+    reason = f"The metadata log cannot be opened: {str(error.message).rstrip('.')}."
+    if is_for_want_of_space(error):
+        return f"{reason} The disk is full, and nothing is damaged: free some space and start again."
+    return (
+        f"{reason} 'odradek log repair' leaves it alone, as it is the quorum's: bring its directory back from a copy, "
+        "or with more controllers from one of the others."
+    )
 
 
 def _read_bootstrap(disk: Disk, directory: str) -> Job:

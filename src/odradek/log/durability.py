@@ -29,6 +29,8 @@ def begin_flush(log: "Log", now_ms: int) -> FlushPlan | None:
 
 
 def _plan(log: "Log") -> FlushPlan:
+    if log.active.file is not None:
+        log.active.indexes.write_pending()  # first: a full disk refuses it, and then there is no plan to release
     plan = FlushPlan(log.directory, log.generation, log.log_end_offset)
     _add_sealed(log, plan)
     _add_active(log, plan)
@@ -57,7 +59,6 @@ def _add_sealed(log: "Log", plan: FlushPlan) -> None:
 def _add_active(log: "Log", plan: FlushPlan) -> None:
     active = log.active
     if active.file is not None:
-        active.indexes.write_pending()
         plan.files.append(active.file.acquire())
     elif log.recovery_point < log.log_end_offset:
         plan.log_paths.append(active.path(names.LOG))
@@ -80,6 +81,12 @@ def flushed(log: "Log", plan: FlushPlan) -> bool:
     if plan.epochs is not None and plan.epochs == checkpoint.format_epochs(log.epochs.entries):
         log.epochs.is_dirty = False
     return True
+
+
+def not_flushed(log: "Log", plan: FlushPlan) -> None:
+    """The job has failed, or was given up: all of it is for the next plan."""
+    plan.release()
+    log.has_new_names |= plan.syncs_dir
 
 
 def begin_close(log: "Log", now_ms: int) -> FlushPlan:

@@ -86,6 +86,16 @@ def is_disk_full(error: OSError) -> bool:
     return error.errno in (ENOSPC, EDQUOT)
 
 
+def is_for_want_of_space(error: BaseException) -> bool:
+    """Whether a full disk is what is behind it, and nothing is damaged."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, DiskFull) or (isinstance(cause, OSError) and is_disk_full(cause)):
+            return True
+        cause = cause.__cause__
+    return False
+
+
 def storage_error(error: OSError, doing: str, path: str) -> errors.KafkaStorageError:
     if is_disk_full(error):
         return DiskFull(path)

@@ -10,7 +10,7 @@ succeed without the bytes.
 
 from odradek.log import names
 from odradek.log.failpoint import failpoint
-from odradek.log.failure import LogDirFailure
+from odradek.log.failure import LogDirFailure, storage_error
 from odradek.reactor.file_range import File
 from odradek.reactor.ports import Disk, Job
 
@@ -84,7 +84,7 @@ def write_epochs(disk: Disk, directory: str, data: bytes) -> None:
     except FileNotFoundError:
         return  # the partition's directory was renamed since: the plan's generation is an old one
     except OSError as error:
-        raise LogDirFailure(f"writing the leader epochs failed: {error}", path) from error
+        raise storage_error(error, "writing the leader epochs", path) from error  # without space the old ones stand
 
 
 def _fsync(file: File) -> None:

@@ -331,6 +331,9 @@ class Log:
         """The job has ended well: moves the recovery point, unless the log has changed its past since."""
         return durability.flushed(self, plan)
 
+    def not_flushed(self, plan: FlushPlan) -> None:
+        durability.not_flushed(self, plan)
+
     def begin_close(self, now_ms: int) -> FlushPlan:
         """No appends from now on. After the job, `closed` lets go of the files."""
         return durability.begin_close(self, now_ms)

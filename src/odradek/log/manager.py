@@ -413,12 +413,12 @@ class LogManager:
         try:
             await self.dirs.run(log_dir, log.directory, flush_job(self.disk, plan))
         except Cancelled:
-            plan.release()
+            log.not_flushed(plan)
             if not log.is_closed:  # else it was deleted, and there is nothing left to be made durable
                 raise
             return False
         except BaseException:
-            plan.release()
+            log.not_flushed(plan)
             raise
         else:
             return log.flushed(plan)

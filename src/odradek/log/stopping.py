@@ -96,16 +96,24 @@ async def _close(manager: "LogManager", log_dir: LogDir, log: Log) -> None:
         manager.handle_failure(failure)
         return
     except DiskFull:
-        log_dir.is_unclean = True
-        log.abandon()
+        _leave_to_recovery(manager, log_dir, log)
         return
     try:
         if _has_work(plan):
             await manager.run_flush(log_dir, log, plan)
         log.closed(plan)
+    except DiskFull:
+        _leave_to_recovery(manager, log_dir, log)
     except (errors.KafkaStorageError, Cancelled):
         log_dir.is_unclean = True
         log.abandon()
+
+
+def _leave_to_recovery(manager: "LogManager", log_dir: LogDir, log: Log) -> None:
+    """Its records are in the files; what a clean stop adds to them had no space."""
+    log_dir.is_unclean = True
+    manager.dirs.full(log.directory)
+    log.abandon()
 
 
 def _has_work(plan: FlushPlan) -> bool:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from odradek.raft.inbound import Inbound
     from odradek.raft.outbound import Outbound, Send
 
+FULL_RETRY_MS = 1000
 RESIGN_MS_MAX = 2000  # how long a stop waits for the others to hear of it
 
 
@@ -199,6 +200,8 @@ class RaftClient:
             plan = self.log.log.begin_close(self.loop.ports.clock.wall_ms())
             await self.log.run(flush_job(self.loop.ports.disk, plan))
             self.log.log.closed(plan)
+        except DiskFull:
+            self.log.log.abandon()  # its records are in the files: the next start recovers them
         except errors.KafkaStorageError as error:
             self.fail(error)
         else:
@@ -342,6 +345,9 @@ class RaftClient:
             while self.is_running and not self.log.is_flushed:
                 await self.log.flush()
                 self.happened(events.LogFlushed())
+        except DiskFull:
+            # What was appended is not promised: it waits, uncommitted, until there is space. Reads go on meanwhile.
+            self.loop.after(FULL_RETRY_MS, self._flush_soon)
         except errors.KafkaStorageError as error:
             self.fail(error)
         finally:

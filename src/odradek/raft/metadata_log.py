@@ -203,7 +203,7 @@ class MetadataLog:
         try:
             await self.run(flush_job(self.loop.ports.disk, plan))
         except BaseException:
-            plan.release()
+            self.log.not_flushed(plan)
             raise
         self.log.flushed(plan)
 

@@ -164,3 +164,17 @@ def test_a_stop_before_the_start_has_ended_leaves_no_marker():
     assert starting.is_done
     manager = broker.start()
     assert values(manager.get("topic", 0)) == ["a"]
+
+
+def test_a_stop_without_space_for_the_leader_epochs_is_no_failure_of_the_dir():
+    broker = SimBroker(dirs=["data/a"])
+    told = []
+    broker.start()
+    broker.manager.dirs.listen_when_full(lambda log_dir: told.append(log_dir.path))
+    broker.append(broker.create(), "one")
+    broker.disk.fail("write", ENOSPC, path=names.LEADER_EPOCHS, times=None)
+    broker.stop()
+    assert broker.failed == [] and told == ["data/a"]
+    assert names.CLEAN_SHUTDOWN not in broker.names("data/a"), "the next start recovers"
+    broker.disk.heal()
+    assert values(broker.start().get("topic", 0)) == ["one"]

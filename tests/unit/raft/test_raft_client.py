@@ -347,6 +347,31 @@ def test_a_full_disk_refuses_the_append_and_nothing_else_happens():
     assert node.append("b") == 1
 
 
+@pytest.mark.parametrize("kind", [".timeindex", "leader-epoch-checkpoint"])
+def test_what_a_full_disk_keeps_from_being_promised_is_committed_when_there_is_space(kind):
+    node = Node()
+    client = node.start()
+    node.append("a" * 5_000)  # the next one gets an entry in the indexes
+    node.node.disk.fail("write", ENOSPC, path=kind, times=None)
+    client.log.log.epochs.is_dirty = True  # as after an election
+    offset = node.call(lambda: client.append(1, [record("a")]))
+    node.world.run_for(5_000)
+    assert not node.failures and client.is_leader
+    node.node.disk.heal()
+    assert node.world.run_until(lambda: client.high_watermark > offset)
+
+
+def test_a_stop_on_a_full_disk_is_no_failure():
+    node = Node()
+    client = node.start()
+    node.append("a")
+    node.node.disk.fail("write", ENOSPC, times=None)
+    node.run(client.shutdown())
+    assert not node.failures and not client.is_running
+    node.node.disk.heal()
+    assert node.start().log_end_offset > 1
+
+
 @pytest.mark.parametrize(
     "data", [b"", b"{}", b"[]", b"nonsense", b'{"leaderId":1,"leaderEpoch":"2","votedId":-1,"data_version":0}']
 )
