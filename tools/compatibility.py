@@ -20,7 +20,7 @@ Under *Consuming* the partitions are assigned by hand. *Consuming in groups* is 
 and are killed, and a static one comes back, from another process, to its partitions without a rebalance; every record
 is read and committed. *Transactions* are copies of a topic with offsets in them, by three processes in turn, of which
 one is killed and one paused with a transaction open; on 4.3 in the consumer protocol, where the client has it.
-[gaps.md](gaps.md) tells what is not served yet. kafkajs and @platformatic/kafka consume in groups only, so that their
+[gaps.md](gaps.md) tells which APIs are served. kafkajs and @platformatic/kafka consume in groups only, so that their
 rows under *Consuming* stand for the Fetch requests that their consumers are made of.
 
 The versions that are tested: the Java clients as named, confluent-kafka, kafka-python, aiokafka, kafkajs and
