@@ -183,6 +183,7 @@ class BrokerServer:
         except (LogDirRefused, errors.KafkaStorageError) as error:
             raise StartRefused(str(error)) from error
         failures.tell_damaged_checkpoints(self.logs.dirs.online)
+        failures.tell_strays(self.logs.dirs.online)
 
     def _is_stray(self, topic: str, partition: int, topic_id: bytes | None) -> bool:
         """Whether the metadata knows no such replica of this broker: its directory is kept aside."""

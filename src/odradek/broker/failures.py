@@ -11,6 +11,7 @@ from odradek.log import names
 from odradek.log.log_dir import LogDir, SetAside
 
 OnFatal = Callable[[str], None]
+STRAYS_SHOWN_MAX = 5
 FULL_TOLD_EVERY_MS = 60_000  # clients try again many times a second
 
 
@@ -51,6 +52,18 @@ class DirFailures:
                 self._log.error(
                     f"{log_dir.path}/{name} is damaged ({wrong}): what the logs themselves tell is taken instead, and "
                     "the file is written anew"
+                )
+
+    def tell_strays(self, log_dirs: Iterable[LogDir]) -> None:
+        """A topic that was deleted while this broker was away leaves one; so does a topic id that was damaged."""
+        for log_dir in log_dirs:
+            if log_dir.strays:
+                shown = ", ".join(stray.rpartition("/")[2] for stray in sorted(log_dir.strays)[:STRAYS_SHOWN_MAX])
+                more = len(log_dir.strays) - STRAYS_SHOWN_MAX
+                self._log.error(
+                    f"{log_dir.path} has partitions of which the metadata knows nothing: {shown}"
+                    f"{f' and {more} more' if more > 0 else ''}. They are kept and served to nobody. If one of them is "
+                    "missed, the topic id in its partition.metadata is not that of its topic; else it can be deleted"
                 )
 
     def damaged(self, log_dir: LogDir, found: SetAside) -> None:

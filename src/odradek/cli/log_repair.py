@@ -56,7 +56,7 @@ def _repair(options: argparse.Namespace) -> int:
     finally:
         lock.release()
     if not damaged and not is_metadata_damaged and not options.json:
-        print(f"{path}: nothing is damaged")
+        print(f"{path}: nothing is damaged in its partitions; 'odradek log check' looks at all files")
     return 1 if is_metadata_damaged or (damaged and options.dry_run) else 0
 
 
@@ -136,6 +136,8 @@ def _show(found: "Diagnosis", copies: list[str], options: argparse.Namespace) ->
     if copies:
         print("            may be deleted when it is no longer needed")
     print(f"  {'would be mended' if options.dry_run else 'mended'}; the log ends at offset {found.end_offset}")
+    if found.lost and (found.lost[-1].end is None or found.lost[-1].end > found.end_offset):
+        print("            the next records get offsets from there on: reset groups that have committed beyond it")
 
 
 def _show_damages(found: "Diagnosis") -> None:

@@ -94,6 +94,20 @@ def test_what_was_recovered_after_a_crash_is_told_once_a_dir():
     ]
 
 
+def test_a_partition_whose_topic_id_is_not_its_topics_is_told_of():
+    broker, client = started()
+    client.ask(CreateTopicsRequest(topics=[CreatableTopic(name="t", num_partitions=1, replication_factor=1)]), 7)
+    broker.world.run_for(1_000)
+    broker.stop()
+    path = "/data/t-0/partition.metadata"
+    before, name, topic_id = broker.node.disk.read(path).partition(b"topic_id: ")
+    other = (b"Z" if topic_id[:1] != b"Z" else b"Y") + topic_id[1:]
+    broker.node.disk.write_atomically(path, before + name + other)
+    broker.restart()
+    (told,) = [line for line in broker.lines if "of which the metadata knows nothing" in line]
+    assert "/data has partitions" in told and "-stray. They are kept" in told
+
+
 def test_an_index_that_was_built_again_is_a_warning():
     broker, client = started()
     client.ask(CreateTopicsRequest(topics=[CreatableTopic(name="t", num_partitions=1, replication_factor=1)]), 7)
