@@ -18,8 +18,8 @@ from random import Random
 from typing import Any
 
 from odradek import native
-from odradek.log import clean_batches, cleaned_segment, cleaner_kernel, key_map, pure_cleaner
-from odradek.log.clean_job import CleanTask, begin_round, clean_group
+from odradek.log.cleaner import clean_batches, cleaned_segment, cleaner_kernel, key_map, pure_cleaner
+from odradek.log.cleaner.clean_job import CleanTask, begin_round, clean_group
 from odradek.log.config import LogConfig
 from odradek.reactor.adapters.disk import SystemDisk
 from odradek.records.batch import batches
@@ -143,7 +143,7 @@ def pure() -> Iterator[None]:
     """The jobs on the pure twins."""
     twins = {"KeyMap": key_map.KeyMap, "index_keys": pure_cleaner.index_keys}
     twins |= {"filter_batches": pure_cleaner.filter_batches, "SparseIndexes": pure_cleaner.SparseIndexes}
-    from odradek.log import clean_job
+    from odradek.log.cleaner import clean_job
 
     users = {"KeyMap": clean_job, "index_keys": clean_batches, "filter_batches": clean_batches}
     users["SparseIndexes"] = cleaned_segment

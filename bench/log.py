@@ -20,7 +20,7 @@ from bench.measure import best_seconds
 from odradek.log.config import LogConfig
 from odradek.log.failure import NotInCache
 from odradek.log.flush import flush_job
-from odradek.log.load import load_log
+from odradek.log.loading.load import load_log
 from odradek.log.log import Log
 from odradek.log.read import read_ahead
 from odradek.log.storage import Storage

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from odradek.config.sources import BrokerLayers
 from odradek.log import checkpoint, names
-from odradek.log.manager import LogManager
+from odradek.log.manager.manager import LogManager
 from odradek.reactor.adapters import system_ports
 from odradek.reactor.loop import Loop
 from odradek.records.record import Record

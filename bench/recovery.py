@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "interop"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "kits"))
 
 import kafka_tools
 
 from odradek.log.config import LogConfig
-from odradek.log.load import load_log
+from odradek.log.loading.load import load_log
 from odradek.log.log import Log
 from odradek.log.storage import Storage
 from odradek.reactor.adapters import system_ports

@@ -21,15 +21,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "system"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "kits"))
 
 import broker_process
 import hostile_peers as hostile
+from bench.hostile import all_writable
 from broker_process import BrokerProcess
 from honest_client import HonestClient
 from hostile_peers import KB, MB, CreatableTopic
-
-from bench.hostile import all_writable
 
 TOPICS = 1000
 WIDE = 9000

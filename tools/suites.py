@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "kits"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from suite_table import KAFKA, PROPERTIES, SUITES, Run, Suite, is_as_good, keep, number, score

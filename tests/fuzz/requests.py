@@ -18,12 +18,10 @@ from typing import Any
 import atheris
 
 TESTS = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(TESTS / "sim"))
-sys.path.insert(0, str(TESTS))
+sys.path.insert(0, str(TESTS / "kits"))
 
 with redirect_stderr(StringIO()), atheris.instrument_imports(include=["odradek"]):  # it names every module
     from broker_kit import SimBroker
-
     from handler_kit import Peer
     from odradek.handlers import table
     from odradek.protocol import apis, releases

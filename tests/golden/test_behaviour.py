@@ -3,9 +3,9 @@
 import gzip
 import json
 
-import differences
 import pytest
 
+import differences
 from behaviour_kit import CLOSED, COLUMNS, FILE, PROPERTIES, Case, cases, codes, create_topics
 from sasl_listener import sasl_properties
 from started import broker

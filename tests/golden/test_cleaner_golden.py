@@ -15,8 +15,8 @@ import pytest
 
 from odradek.log import names
 from odradek.log.checkpoint import parse_offsets
-from odradek.log.clean_batches import LastRecord
-from odradek.log.clean_job import CleanTask, clean
+from odradek.log.cleaner.clean_batches import LastRecord
+from odradek.log.cleaner.clean_job import CleanTask, clean
 from odradek.log.config import LogConfig
 from odradek.records.batch import batches
 from odradek.sim.disk import SimDisk

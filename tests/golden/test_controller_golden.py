@@ -5,7 +5,6 @@ The requests go to the dispatcher of the controller's listener; ids that are dra
 
 import gzip
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ from odradek.protocol.whole import decode_response, encode_request
 from odradek.security.principal import ANONYMOUS
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "unit" / "controller"))
 from controllers import Harness  # noqa: E402 - lies with the unit tests of the controller
 
 STATIC = {

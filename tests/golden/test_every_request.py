@@ -8,9 +8,9 @@ import json
 import socket
 from pathlib import Path
 
-import differences
 import pytest
 
+import differences
 from behaviour_kit import PROPERTIES, codes
 from odradek.handlers import table
 from odradek.protocol import apis, registry, releases, whole

@@ -2,17 +2,13 @@
 
 import gzip
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "sim"))
-
 import differences
-from broker_kit import SimBroker, SimClient
-
 from behaviour_kit import _only_carried as only_carried
+from broker_kit import SimBroker, SimClient
 from odradek.protocol import apis, registry
 from odradek.protocol.json_form import from_json, to_json
 from odradek.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest

@@ -4,14 +4,16 @@ import pytest
 
 from log_kit import NOW, config, run
 from logdirs import CLEAN, UNCLEAN, disk_files, unpack
-from odradek.log import checkpoint, names, producer_snapshot, transaction_index
+from odradek.log import checkpoint, names
 from odradek.log.flush import flush_job
+from odradek.log.index import transaction_index
+from odradek.log.index.offset_index import OffsetIndex
+from odradek.log.index.time_index import TimeIndex
 from odradek.log.leader_epochs import LeaderEpochs
-from odradek.log.load import load_log
+from odradek.log.loading.load import load_log
 from odradek.log.log import Log
-from odradek.log.offset_index import OffsetIndex
+from odradek.log.producers import producer_snapshot
 from odradek.log.storage import Storage
-from odradek.log.time_index import TimeIndex
 from odradek.reactor.adapters.disk import SystemDisk
 from odradek.sim.rng import SimRng
 

@@ -3,16 +3,12 @@
 import gzip
 import json
 import re
-import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "sim"))
-
 from broker_kit import SimBroker, SimClient
-
 from odradek.metrics import help as help_lines
 from odradek.metrics.text import prometheus_text
 from odradek.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic

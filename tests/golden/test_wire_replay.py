@@ -1,8 +1,8 @@
 """What real clients sent to a real Kafka, sent to us: the answers differ in ids, times and addresses only."""
 
-import differences
 import pytest
 
+import differences
 from doing import Doing
 from odradek.protocol import whole
 from odradek.protocol.messages.header import RequestHeader

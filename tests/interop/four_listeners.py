@@ -3,10 +3,7 @@
 import contextlib
 import os
 import socket
-import sys
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "system"))
 
 from broker_process import BrokerProcess
 

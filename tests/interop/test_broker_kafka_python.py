@@ -1,11 +1,6 @@
 """kafka-python against a real broker process: topics, records, configs, from one end to the other."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "system"))
 
 from broker_process import BrokerProcess
 

@@ -15,7 +15,7 @@ from odradek.config import topic
 from odradek.log.append import CLIENT, COORDINATOR
 from odradek.log.config import LogConfig
 from odradek.log.flush import flush_job
-from odradek.log.load import load_log
+from odradek.log.loading.load import load_log
 from odradek.log.log import Log
 from odradek.log.storage import Storage
 from odradek.protocol.messages.control_records import LeaderChangeMessage

@@ -37,7 +37,7 @@ def cache(tmp_path, monkeypatch):
 def race(lock, *wanted):
     """Every process wants its own list of things; what they complain of."""
     here = Path(__file__).parent
-    commands = [[sys.executable, "-c", PROGRAM, here, here.parent, lock, *names] for names in wanted]
+    commands = [[sys.executable, "-c", PROGRAM, here, here.parent / "kits", lock, *names] for names in wanted]
     racing = [outside.Program(command, seconds=60, stderr=outside.PIPE, text=True) for command in commands]
     return [process.communicate()[1] for process in racing]
 

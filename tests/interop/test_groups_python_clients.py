@@ -3,14 +3,10 @@
 import asyncio
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 import outside
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "system"))
-
 from broker_process import BrokerProcess
 
 kafka = pytest.importorskip("kafka", reason="pip install kafka-python")

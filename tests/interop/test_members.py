@@ -5,22 +5,18 @@ All groups of a client live at the same time, on one broker per release; every s
 """
 
 import contextlib
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "system"))
 
 import clients
 import group_stories
 import pytest
-from broker_process import BrokerProcess
 from copy_story import FENCED, CopyStory
 from fetching import Unavailable
 from group_stories import GroupStory
 from member_process import MemberProcess
 from scenarios import CLIENTS, COPYING, HOW_TO_JOIN, IN_GROUPS, RELEASES, cases, why_not
 
+from broker_process import BrokerProcess
 from told import Told
 
 AT_ONCE = 2  # they wait for sessions to end most of the time

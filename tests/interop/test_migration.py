@@ -5,20 +5,16 @@ joins again, and goes on by itself, in the classic protocol, after the other was
 """
 
 import contextlib
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "system"))
 
 import clients
 import pytest
-from broker_process import BrokerProcess
 from fetching import Unavailable
 from group_stories import FIRST, SECOND, THIRD, GroupStory, Telling
 from member_process import MemberProcess
 from test_members import arguments
 
+from broker_process import BrokerProcess
 from odradek.protocol.messages.k15_describe_groups import DescribeGroupsRequest
 from odradek.protocol.messages.k69_consumer_group_describe import ConsumerGroupDescribeRequest
 from told import Told

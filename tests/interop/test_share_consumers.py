@@ -1,16 +1,11 @@
 """Java's share consumer and Kafka's own tools for share groups, on a broker that is stopped and killed in between."""
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "system"))
-
 import clients
 import pytest
-from broker_process import BrokerProcess
 from kafka_tools import Unavailable, jars, run
 
 import outside
+from broker_process import BrokerProcess
 
 VERSION = "4.3.0"
 POLL_SECONDS_MAX = 40

@@ -7,15 +7,12 @@ import asyncio
 import importlib
 import sys
 import time
-from pathlib import Path
-
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "system"))
 
 import clients
-from broker_process import BrokerProcess
+import pytest
 from fetching import Unavailable
+
+from broker_process import BrokerProcess
 
 kafka = pytest.importorskip("kafka", reason="pip install kafka-python")
 

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 from log_kit import NOW, run
 from odradek import native
-from odradek.log import pure_batch_scan
-from odradek.log.batch_check import EpochWitness
-from odradek.log.batch_search import DamagedSegment
+from odradek.log.batches.batch_check import EpochWitness
+from odradek.log.batches.batch_search import DamagedSegment
+from odradek.log.index.offset_index import OffsetIndex
+from odradek.log.index.time_index import TimeIndex
+from odradek.log.index.transaction_index import AbortedTransaction
 from odradek.log.leader_epochs import LeaderEpochs
-from odradek.log.offset_index import OffsetIndex
-from odradek.log.producer_state import ProducerState
-from odradek.log.pure_batch_scan import ANY_EPOCH, PRODUCERS_MAX, Place, Rules
-from odradek.log.segment_scan import SegmentScan
-from odradek.log.time_index import TimeIndex
-from odradek.log.transaction_index import AbortedTransaction
+from odradek.log.producers.producer_state import ProducerState
+from odradek.log.segment import pure_batch_scan
+from odradek.log.segment.pure_batch_scan import ANY_EPOCH, PRODUCERS_MAX, Place, Rules
+from odradek.log.segment.segment_scan import SegmentScan
 from odradek.protocol import errors
 from odradek.records import layout
 from odradek.records.batch import RecordBatch, batch_size
@@ -29,7 +29,7 @@ from odradek.sim.disk import SimDisk
 from odradek.sim.rng import SimRng
 
 try:
-    compiled: ModuleType | None = native.load_compiled("odradek.log._batch_scan")
+    compiled: ModuleType | None = native.load_compiled("odradek.log.segment._batch_scan")
 except ImportError:
     compiled = None
 

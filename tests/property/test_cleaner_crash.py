@@ -6,10 +6,10 @@ import pytest
 
 from odradek.config.broker import TABLE
 from odradek.log import names
-from odradek.log.cleaner import Cleaner, CleanerConfig
+from odradek.log.cleaner.cleaner import Cleaner, CleanerConfig
 from odradek.log.config import LogConfig
 from odradek.log.flush import flush_job
-from odradek.log.load import load_log
+from odradek.log.loading.load import load_log
 from odradek.log.log import Log
 from odradek.log.storage import Storage
 from odradek.reactor.jobs import JobQueue

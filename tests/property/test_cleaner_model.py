@@ -11,11 +11,12 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odradek.log import names, transaction_index
-from odradek.log.clean_batches import LastRecord
-from odradek.log.clean_job import CleanerLimits, CleanRound, CleanTask, Replacement, begin_round, clean_group
+from odradek.log import names
+from odradek.log.cleaner.clean_batches import LastRecord
+from odradek.log.cleaner.clean_job import CleanerLimits, CleanRound, CleanTask, Replacement, begin_round, clean_group
 from odradek.log.config import LogConfig
-from odradek.log.transaction_index import AbortedTransaction
+from odradek.log.index import transaction_index
+from odradek.log.index.transaction_index import AbortedTransaction
 from odradek.reactor.ports import Cancelled
 from odradek.records.batch import Batch, RecordBatch, batches
 from odradek.records.compression import GZIP, LZ4, NONE, ZSTD

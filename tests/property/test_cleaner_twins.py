@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek import native
-from odradek.log import key_map as pure_map
-from odradek.log import pure_cleaner
-from odradek.log.pure_cleaner import Retention
+from odradek.log.cleaner import key_map as pure_map
+from odradek.log.cleaner import pure_cleaner
+from odradek.log.cleaner.pure_cleaner import Retention
 from odradek.protocol.errors import KafkaError
 from odradek.records import layout
 from odradek.records.compression import GZIP, NONE
@@ -20,7 +20,7 @@ from odradek.records.record import Record
 from odradek.records.writer import BatchFields, empty_batch, record_batch
 
 try:
-    compiled: ModuleType | None = native.load_compiled("odradek.log._cleaner")
+    compiled: ModuleType | None = native.load_compiled("odradek.log.cleaner._cleaner")
 except ImportError:
     compiled = None
 

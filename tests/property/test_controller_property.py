@@ -4,14 +4,13 @@ After each step every index can be derived anew, and replay of the log from scra
 the state is that of the committed prefix. No producer id is issued twice.
 """
 
-import sys
-from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from controllers import Harness, state_of
 from odradek.controller.core import ControllerCore
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages import k30_create_acls as k30
@@ -23,9 +22,6 @@ from odradek.protocol.messages import k56_alter_partition as k56
 from odradek.protocol.messages.k20_delete_topics import DeleteTopicsRequest
 from odradek.protocol.messages.k63_broker_heartbeat import BrokerHeartbeatRequest
 from odradek.protocol.messages.k67_allocate_producer_ids import AllocateProducerIdsRequest
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "unit" / "controller"))
-from controllers import Harness, state_of
 
 BROKERS = st.integers(1, 5)
 NAMES = st.sampled_from(["a", "b", "a.b", "a_b", "c"])

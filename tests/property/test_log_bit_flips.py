@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from log_kit import batch, run
 from manager_kit import SimBroker, values
-from odradek.log import names, repair, soundness
+from odradek.inspection import repair
+from odradek.log import names
 from odradek.log.checkpoint import read_offsets
 from odradek.log.failure import LogDamaged, NotInCache
 from odradek.log.read import LOG_END
+from odradek.log.soundness import soundness
 from odradek.protocol import errors
 from odradek.records import layout
 from odradek.records.batch import batches

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from log_kit import NOW, Partition, config, marker, read_batches, read_bytes, read_warm, run
 from odradek.log.append import COORDINATOR
-from odradek.log.producer_rebuild import RebuildPlan, rebuild_job
+from odradek.log.producers.producer_rebuild import RebuildPlan, rebuild_job
 from odradek.log.read import HIGH_WATERMARK, LOG_END, TXN_COMMITTED
 from odradek.protocol import errors
 from odradek.records.batch import batches

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from logdirs import unpack
 from odradek.cli.main import main
-from odradek.log.findings import ERROR
-from odradek.log.verify_dir import verify_dir
+from odradek.inspection.findings import ERROR
+from odradek.inspection.verify_dir import verify_dir
 from odradek.reactor.adapters.disk import SystemDisk
 
 KEPT = ["__cluster_metadata-0", "__consumer_offsets-0", "txn-0", "gzip-0", "compacted-0"]
@@ -98,8 +98,8 @@ def test_every_flipped_bit_of_a_segment_is_found(log_dir):
 
 
 def findings_of_partition(directory):
-    from odradek.log.findings import Report
-    from odradek.log.verify_partition import Checkpoints, PartitionCheck
+    from odradek.inspection.findings import Report
+    from odradek.inspection.verify_partition import Checkpoints, PartitionCheck
 
     found = []
     check = PartitionCheck(

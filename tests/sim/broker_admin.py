@@ -7,7 +7,6 @@ under its old name has nothing of the old one: neither its configs nor its recor
 
 from broker_clients import BACKOFF_MS, Script, produce_request, told
 from broker_kit import ConnectionLost
-
 from log_kit import batch
 from odradek.protocol import errors
 from odradek.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic

@@ -2,8 +2,8 @@
 
 from history import ViolationError
 from log_kit import run
-from odradek.log.verify_dir import verify_dir
-from odradek.log.verify_replay import Replay
+from odradek.inspection.verify_dir import verify_dir
+from odradek.inspection.verify_replay import Replay
 from odradek.records.batch import batches
 
 DATA = "/data"

@@ -4,8 +4,8 @@ from odradek.broker.producer_ids import ProducerIds
 from odradek.controller.partition import Partition as ControllerPartition
 from odradek.log import flush as log_flush
 from odradek.log import read as log_read
-from odradek.log.producer_entry import ProducerEntry
-from odradek.log.producer_state import ProducerState
+from odradek.log.producers.producer_entry import ProducerEntry
+from odradek.log.producers.producer_state import ProducerState
 from odradek.metadata.topics import PartitionImage
 from odradek.raft.metadata_log import MetadataLog
 from odradek.replica import append as replica_append

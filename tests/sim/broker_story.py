@@ -9,10 +9,10 @@ have `flush.messages=1`: of those a crash may take nothing that anybody was told
 """
 
 from broker_admin import Admin
-from broker_clients import RETRIABLE, Consumer, IdempotentProducer, PlainProducer
 from broker_invariants import LogView, check_dir, check_producers, check_resources, check_step
-from broker_kit import SimBroker, SimClient
 
+from broker_clients import RETRIABLE, Consumer, IdempotentProducer, PlainProducer
+from broker_kit import SimBroker, SimClient
 from history import History, ViolationError
 from odradek.protocol import errors
 from odradek.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic

@@ -14,7 +14,6 @@ from collections import deque
 from typing import NamedTuple
 
 from broker_kit import SimClient
-
 from channel_kit import Peer
 from odradek.channel.channel import Channel
 from odradek.channel.config import ChannelConfig

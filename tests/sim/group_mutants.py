@@ -5,8 +5,9 @@
 
 from odradek.client.consumer.classic_membership import ClassicMembership
 from odradek.client.consumer.consumer_membership import ConsumerMembership
-from odradek.coordinator.group import commits, joining, rebalancing, syncing
-from odradek.coordinator.group.classic_group import ClassicGroup
+from odradek.coordinator.group import commits
+from odradek.coordinator.group.classic import joining, rebalancing, syncing
+from odradek.coordinator.group.classic.classic_group import ClassicGroup
 from odradek.coordinator.group.consumer import commits as consumer_commits
 from odradek.coordinator.group.consumer import heartbeat, migration, reconciliation, target
 from odradek.coordinator.group.consumer.group import ConsumerGroup

@@ -20,11 +20,11 @@ What must hold, and when it is looked at:
 All logs are flushed with every batch, as docs/guarantees.md says one must to keep an acknowledged commit over a crash.
 """
 
-from broker_kit import SimBroker, SimClient
 from faulty_link import HEALTHY, Faults, Link
 from group_history import GroupHistory, violated
 from group_member import CONSUMER, GROUP, HEARTBEAT_MS, MAX_POLL_MS, SESSION_MS, Member
 
+from broker_kit import SimBroker, SimClient
 from log_kit import batch
 from odradek.client.core import Send, leader
 from odradek.coordinator.shard import ACTIVE

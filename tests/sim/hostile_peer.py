@@ -8,7 +8,6 @@ import struct
 
 from broker_clients import Script
 from broker_kit import PORT, SimClient
-
 from odradek.protocol.messages.header import RequestHeader
 from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest
 

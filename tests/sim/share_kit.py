@@ -1,7 +1,6 @@
 """A share consumer in a script: joins, fetches, acknowledges, one request at a time."""
 
 from broker_kit import SimClient
-
 from odradek.protocol import errors
 from odradek.protocol.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.k10_find_coordinator import FindCoordinatorRequest

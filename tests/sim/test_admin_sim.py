@@ -3,8 +3,8 @@
 from copy import deepcopy
 
 import pytest
-from broker_kit import SimBroker, SimClient
 
+from broker_kit import SimBroker, SimClient
 from log_kit import batch
 from odradek.protocol import errors
 from odradek.protocol.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData

@@ -3,9 +3,9 @@
 from errno import EIO
 
 import pytest
-from broker_kit import SimBroker, SimClient
 from test_broker_sim import appended, fetch, fetched, make, produce
 
+from broker_kit import SimBroker, SimClient
 from odradek.sim.crash import KEEP_ALL
 from odradek.sim.world import World
 

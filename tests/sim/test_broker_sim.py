@@ -6,9 +6,9 @@ from errno import EIO
 from pathlib import Path
 
 import pytest
-from broker_kit import SimBroker, SimClient
 
 import outside
+from broker_kit import SimBroker, SimClient
 from log_kit import batch
 from odradek.protocol.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
@@ -235,7 +235,7 @@ def test_the_same_seed_is_the_same_story_and_another_one_is_not():
 def test_the_order_of_hashes_does_not_matter(hash_seed):
     code = "import test_broker_sim; print(test_broker_sim.story(13))"
     here = Path(__file__).parent
-    environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": f"{here}:{here.parent}"}
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": f"{here}:{here.parent / 'kits'}"}
     told = outside.run([sys.executable, "-c", code], env=environment, check=True)
     assert told.stdout.strip() == str(story(13))
 

@@ -50,7 +50,7 @@ def test_nothing_is_lost_either_where_every_record_takes_a_turn(small_steps):
 def digest(seed, **environment):
     """Of everything that happened, in a process of its own."""
     code = f"from broker_story import Story; story = Story({seed}); story.run(); print(story.world.trace.digest())"
-    environment = {**os.environ, **environment, "PYTHONPATH": f"{HERE}:{HERE.parent}"}
+    environment = {**os.environ, **environment, "PYTHONPATH": f"{HERE}:{HERE.parent / 'kits'}"}
     done = outside.run([sys.executable, "-c", code], env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -8,8 +8,8 @@ and none that was written before a deletion has come back.
 import os
 
 import pytest
-from broker_kit import SimBroker, SimClient
 
+from broker_kit import SimBroker, SimClient
 from log_kit import keyed_batch
 from odradek.protocol.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic

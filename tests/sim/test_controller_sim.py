@@ -4,12 +4,12 @@ Acknowledged metadata survives every crash; producer ids are never issued twice;
 incarnation of the broker, so that clients can see a lost tail.
 """
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from controllers import CLUSTER_ID, Harness, state_of
+from odradek.config import broker as broker_configs
 from odradek.controller.config import ControllerConfig, SnapshotConfig
 from odradek.controller.quorum_controller import QuorumController
 from odradek.controller.snapshots import SnapshotGenerator
@@ -25,11 +25,6 @@ from odradek.raft.voters import Voter, VoterEndpoint, VoterSet
 from odradek.reactor.jobs import JobQueue
 from odradek.replicated import runtime
 from odradek.sim.world import World
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "unit" / "controller"))
-from controllers import CLUSTER_ID, Harness, state_of
-
-from odradek.config import broker as broker_configs
 
 DIRECTORY = "data/__cluster_metadata-0"
 

@@ -32,7 +32,7 @@ def test_no_partition_has_two_owners_and_no_commit_is_lost(first):
 def digest(seed, hash_seed):
     """Of everything that happened, in a process of its own."""
     code = f"from group_story import GroupStory; s = GroupStory({seed}); s.run(); print(s.world.trace.digest())"
-    environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": f"{HERE}:{HERE.parent}"}
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": f"{HERE}:{HERE.parent / 'kits'}"}
     done = outside.run([sys.executable, "-c", code], env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout

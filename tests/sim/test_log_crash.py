@@ -10,7 +10,7 @@ import pytest
 
 from log_kit import NOW, Partition, config, run
 from odradek.log import failpoint, names
-from odradek.log.loaded import SegmentFacts
+from odradek.log.loading.loaded import SegmentFacts
 from odradek.log.replace import swap_job, sync_dir_job
 from odradek.sim.crash import KEEP_ALL, LOSE_ALL, MIXED, SimCrash
 from odradek.sim.disk import SimDisk

@@ -21,8 +21,8 @@ from manager_kit import SimBroker, values
 from odradek.log import names
 from odradek.log.append import COORDINATOR
 from odradek.log.flush import flush_job
-from odradek.log.loaded import SegmentFacts
-from odradek.log.producer_rebuild import rebuild_job
+from odradek.log.loading.loaded import SegmentFacts
+from odradek.log.producers.producer_rebuild import rebuild_job
 from odradek.log.read import TXN_COMMITTED
 from odradek.log.replace import swap_job, sync_dir_job
 from odradek.records.batch import batches

@@ -1,9 +1,9 @@
 """Share groups on a whole broker, under simulated time: delivery, redelivery, locks, sessions, admins, crashes."""
 
 import pytest
-from broker_kit import SimBroker, SimClient
 from share_kit import PROPERTIES, ShareConsumer, acquired, alter, prepare, produce
 
+from broker_kit import SimBroker, SimClient
 from log_kit import batch, marker
 from odradek.log.append import COORDINATOR
 from odradek.protocol import errors

@@ -16,8 +16,8 @@ from odradek.coordinator.transaction.core import TransactionCore
 from odradek.coordinator.transaction.transaction import Transaction
 from odradek.handlers import k27_write_txn_markers as k27
 from odradek.handlers import k28_txn_offset_commit as k28
-from odradek.log.producer_state import ProducerState
-from odradek.log.verification import Verifications
+from odradek.log.producers.producer_state import ProducerState
+from odradek.log.producers.transaction_verification import Verifications
 from odradek.replica import transactions as produce_path
 from transaction_kit import retold
 

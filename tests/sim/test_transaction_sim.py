@@ -3,9 +3,9 @@
 import random
 
 import pytest
-from broker_kit import SimBroker, SimClient
 from transaction_client import BadRoute, TransactionClient, add_code, produce_code
 
+from broker_kit import SimBroker, SimClient
 from odradek.protocol import errors
 from odradek.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.sim.crash import KILLED

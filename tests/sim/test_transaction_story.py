@@ -40,7 +40,7 @@ def digest(seed, **environment):
         "from transaction_story import TransactionStory as Story\n"
         f"story = Story({seed}); story.run(); print(story.world.trace.digest())"
     )
-    environment = {**os.environ, **environment, "PYTHONPATH": f"{HERE}:{HERE.parent}"}
+    environment = {**os.environ, **environment, "PYTHONPATH": f"{HERE}:{HERE.parent / 'kits'}"}
     done = outside.run([sys.executable, "-c", code], env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout

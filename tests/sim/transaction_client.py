@@ -8,7 +8,6 @@ producer.end(True)
 """
 
 from broker_kit import SimClient
-
 from log_kit import batch
 from odradek.protocol import errors
 from odradek.protocol.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData

@@ -7,7 +7,7 @@ import test_transaction_mutants as of_units
 
 from odradek.coordinator.group.core import GroupCore
 from odradek.coordinator.transaction import initializing
-from odradek.log.producer_state import ProducerState
+from odradek.log.producers.producer_state import ProducerState
 from odradek.records.layout import NO_PRODUCER_EPOCH
 from odradek.replica import fetch, fetch_one
 from odradek.replicated.log_record import EndMarker

@@ -8,12 +8,12 @@ told from new ones (T6 is what version 2 is for).
 """
 
 from broker_invariants import LogView, check_dir, check_stable_offset
-from broker_kit import PORT, SimBroker, SimClient
 from faulty_link import HEALTHY, Faults
 from transaction_client import BadRoute
 from transaction_copier import INPUT, CommittedReader, Copier
 from transaction_history import OutputLog, TransactionHistory
 
+from broker_kit import PORT, SimBroker, SimClient
 from odradek.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.sim.crash import SimCrash, drawn_profile
 from odradek.sim.world import World

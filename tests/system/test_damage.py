@@ -8,10 +8,10 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
-from broker_process import BrokerProcess
 from test_kill import Client
 
 import outside
+from broker_process import BrokerProcess
 from log_kit import batch
 from odradek.protocol import errors
 from odradek.protocol.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData

@@ -8,8 +8,9 @@ import os
 import re
 import resource
 
-import hostile_peers as hostile
 import pytest
+
+import hostile_peers as hostile
 from broker_process import BrokerProcess
 from hostile_peers import CLOSED, MB, until
 

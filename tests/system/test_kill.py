@@ -14,8 +14,8 @@ import threading
 import time
 
 import pytest
-from broker_process import BrokerProcess
 
+from broker_process import BrokerProcess
 from history import History
 from log_kit import batch
 from odradek.protocol import whole

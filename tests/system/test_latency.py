@@ -9,12 +9,12 @@ import re
 import time
 from pathlib import Path
 
-import hostile_peers as hostile
 import pytest
+
+import hostile_peers as hostile
 from broker_process import BrokerProcess
 from honest_client import HonestClient
 from hostile_peers import KB, MB
-
 from odradek.protocol import whole
 from odradek.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.messages.k19_create_topics import CreatableTopic

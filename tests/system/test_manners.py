@@ -6,10 +6,10 @@ import signal
 import sys
 
 import pytest
-from broker_process import ROOT, BrokerProcess
 from test_start import answers, refused
 
 import outside
+from broker_process import ROOT, BrokerProcess
 
 # Makes standard input the controlling terminal, as a terminal program does for its shell, and becomes the command.
 _IN_TERMINAL = (

@@ -6,8 +6,9 @@ before, but that little is kept and that it does not add up.
 
 import resource
 
-import hostile_peers as hostile
 import pytest
+
+import hostile_peers as hostile
 from broker_process import BrokerProcess
 from hostile_peers import MB, until
 

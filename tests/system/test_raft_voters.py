@@ -5,10 +5,10 @@ To the leader's own voter Kafka gives no answer, but stops.
 
 import socket
 
-import hostile_peers as hostile
 import pytest
-from broker_process import BrokerProcess
 
+import hostile_peers as hostile
+from broker_process import BrokerProcess
 from odradek.protocol.declare import Uuid
 from odradek.protocol.messages.k82_update_raft_voter import KRaftVersionFeature, Listener, UpdateRaftVoterRequest
 from odradek.protocol.uuids import parse_uuid

@@ -13,9 +13,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from broker_process import ROOT, BrokerProcess
 
 import outside
+from broker_process import ROOT, BrokerProcess
 from odradek.cli import server_stop
 from odradek.protocol.frames import METADATA
 from odradek.protocol.messages.metadata_cluster import FeatureLevelRecord

@@ -4,8 +4,9 @@ import os
 import select
 
 import pytest
-from broker_process import START_SECONDS_MAX, STILL_STARTING, BrokerProcess
 from test_start import KRAFT_3_3, SERVER_4_3, answers, free_port, refused
+
+from broker_process import START_SECONDS_MAX, STILL_STARTING, BrokerProcess
 
 SCRAM_ONLY = """
 listeners=SASL_PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}

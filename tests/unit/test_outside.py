@@ -104,4 +104,4 @@ def test_nothing_else_starts_programs():
     files = [*(ROOT / "tests").rglob("*.py"), *(ROOT / "tools").glob("*.py")]
     theirs = [path for path in files if path.name != "outside.py" and IN_A_GROUP_ALREADY not in path.parents]
     found = [str(path.relative_to(ROOT)) for path in theirs if starts_programs(path)]
-    assert found == [], "use tests/outside.py"
+    assert found == [], "use tests/kits/outside.py"

@@ -11,7 +11,7 @@ import skips
 
 CONFTEST = f"""
 import sys
-sys.path.insert(0, {str(Path(__file__).parents[1])!r})
+sys.path.insert(0, {str(Path(__file__).parents[1] / "kits")!r})
 import pytest
 from pathlib import Path
 import skips

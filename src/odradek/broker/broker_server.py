@@ -23,8 +23,8 @@ from odradek.handlers.dispatch import Dispatcher
 from odradek.handlers.internal_topics import INTERNAL, reason_not_to_be
 from odradek.log.checkpoint import TopicPartition
 from odradek.log.log import Log
-from odradek.log.log_dir import LogDirRefused
-from odradek.log.manager import LogManager
+from odradek.log.manager.log_dir import LogDirRefused
+from odradek.log.manager.manager import LogManager
 from odradek.metadata.configs import TOPIC
 from odradek.metadata.image import MetadataImage
 from odradek.network.socket_server import SocketServer

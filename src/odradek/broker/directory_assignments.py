@@ -11,7 +11,7 @@ from odradek.broker.inter_broker import ACTIVE_CONTROLLER
 from odradek.broker.lifecycle import BrokerLifecycle
 from odradek.broker.server_log import Logger
 from odradek.broker.shared import Shared
-from odradek.log.manager import LogManager
+from odradek.log.manager.manager import LogManager
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.versions import DIRECTORY_ASSIGNMENT
 from odradek.protocol import errors

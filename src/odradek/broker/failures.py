@@ -8,7 +8,7 @@ from typing import Any
 
 from odradek.broker.server_log import Logger
 from odradek.log import names
-from odradek.log.log_dir import LogDir, SetAside
+from odradek.log.manager.log_dir import LogDir, SetAside
 
 OnFatal = Callable[[str], None]
 STRAYS_SHOWN_MAX = 5

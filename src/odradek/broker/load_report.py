@@ -5,7 +5,7 @@ a broker that does not answer yet should see which log it reads, and that it mov
 """
 
 from odradek.broker.server_log import Logger
-from odradek.log.dir_loading import LoadProgress
+from odradek.log.manager.dir_loading import LoadProgress
 
 _MB = 1_000_000
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from odradek.broker.start_refused import BadConfig, StartRefused
 from odradek.config.broker import TABLE
-from odradek.log.log_dir import NO_BROKER_EPOCH, LogDirRefused, clean_shutdown_epoch, lock_dir, make_dir
+from odradek.log.manager.log_dir import NO_BROKER_EPOCH, LogDirRefused, clean_shutdown_epoch, lock_dir, make_dir
 from odradek.metadata import meta_properties, storage
 from odradek.metadata.meta_properties import CorruptMetaProperties, MetaProperties
 from odradek.metadata.storage import Found, StorageRefused

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from odradek.cli import log_repair
 from odradek.cli.failure import Failure
 from odradek.cli.progress import Progress
-from odradek.log import dump_files
-from odradek.log.dump_files import DumpFile
+from odradek.inspection import dump_files
+from odradek.inspection.dump_files import DumpFile
 from odradek.reactor.ports import Disk
 
 if TYPE_CHECKING:
-    from odradek.log.dump_decode import Decoder
+    from odradek.inspection.dump_decode import Decoder
 
 OFFSET_DIGITS = 20  # a segment is named by its first offset
 
@@ -66,7 +66,7 @@ def _disk() -> Disk:
 
 
 def _dump(options: argparse.Namespace) -> int:
-    from odradek.log.dump_decode import Decoder
+    from odradek.inspection.dump_decode import Decoder
 
     disk = _disk()
     decoder = None if options.decode is None else Decoder(options.decode)
@@ -120,11 +120,11 @@ def _dump_file(
     disk: Disk, file: DumpFile, options: argparse.Namespace, decoder: "Decoder | None", progress: Progress
 ) -> bool:
     if options.json:
-        from odradek.log.dump import json_pieces
+        from odradek.inspection.dump import json_pieces
 
         pieces, end = json_pieces(disk, file, decoder), ""
     else:
-        from odradek.log.dump_text import text_lines
+        from odradek.inspection.dump_text import text_lines
 
         with_records = options.records or decoder is not None
         pieces, end = text_lines(disk, file, with_records=with_records, decoder=decoder), "\n"
@@ -139,9 +139,9 @@ def _dump_file(
 
 
 def _check(options: argparse.Namespace) -> int:
-    from odradek.log.findings import Finding
-    from odradek.log.log_dir import is_log_dir
-    from odradek.log.verify_dir import verify_dir
+    from odradek.inspection.findings import Finding
+    from odradek.inspection.verify_dir import verify_dir
+    from odradek.log.manager.log_dir import is_log_dir
 
     disk = _disk()
     if not disk.is_dir(options.directory):

@@ -8,7 +8,7 @@ from odradek.cli.failure import Failure, Refusal
 from odradek.cli.progress import Progress
 
 if TYPE_CHECKING:
-    from odradek.log.repair import Diagnosis, LogDirState
+    from odradek.inspection.repair import Diagnosis, LogDirState
     from odradek.reactor.ports import Disk, Job
 
 
@@ -30,9 +30,9 @@ def add_to(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
 
 
 def _repair(options: argparse.Namespace) -> int:
-    from odradek.log import repair
-    from odradek.log.file_forms import MalformedFile
-    from odradek.log.log_dir import LogDirRefused, is_log_dir, lock_dir
+    from odradek.inspection import repair
+    from odradek.inspection.file_forms import MalformedFile
+    from odradek.log.manager.log_dir import LogDirRefused, is_log_dir, lock_dir
     from odradek.reactor.adapters.disk import SystemDisk
 
     disk: Disk = SystemDisk()
@@ -75,7 +75,7 @@ def _place(disk: "Disk", options: argparse.Namespace) -> tuple[str, str | None]:
 
 
 def _each(disk: "Disk", state: "LogDirState", wanted: str | None, options: argparse.Namespace) -> int:
-    from odradek.log import repair
+    from odradek.inspection import repair
 
     found = [each for each in repair.partitions_in(disk, state) if wanted in (None, each[0])]
     is_known = bool(found) or (wanted == repair.METADATA_LOG and disk.is_dir(f"{state.path}/{wanted}"))
@@ -96,7 +96,7 @@ def _each(disk: "Disk", state: "LogDirState", wanted: str | None, options: argpa
 
 def _metadata_log(disk: "Disk", state: "LogDirState", options: argparse.Namespace) -> bool:
     """Whether the quorum's log is damaged. It is left as it is: without some of its records it is another cluster."""
-    from odradek.log import repair
+    from odradek.inspection import repair
 
     progress = Progress("batches checked")
     found: Diagnosis | None = _finished(repair.diagnose_metadata_log(disk, state), progress)

@@ -26,7 +26,7 @@ moving leaders and careless clients (`_EXPECTED`).
 | transactional records, partition not in the transaction | INVALID_TXN_STATE, from 11 TRANSACTION_ABORTABLE (4.3) |
 | transactional records of a producer that was replaced | INVALID_PRODUCER_EPOCH, INVALID_PRODUCER_ID_MAPPING |
 | the last transaction is still being ended | CONCURRENT_TRANSACTIONS from 12, before NOT_ENOUGH_REPLICAS |
-| the records themselves | see records/check.py; sequences: log/producer_state.py |
+| the records themselves | see records/check.py; sequences: log/producers/producer_state.py |
 | not replicated in time | REQUEST_TIMED_OUT |
 """
 

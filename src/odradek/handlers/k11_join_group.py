@@ -17,7 +17,7 @@ Errors: INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT, INCONSISTENT_GROUP_PROTOCOL, 
 FENCED_INSTANCE_ID, GROUP_MAX_SIZE_REACHED, REBALANCE_IN_PROGRESS, those of the coordinator.
 """
 
-from odradek.coordinator.group.member import Joiner
+from odradek.coordinator.group.classic.member import Joiner
 from odradek.handlers.authorization import GROUP, READ
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves

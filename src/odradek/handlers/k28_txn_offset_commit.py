@@ -21,7 +21,7 @@ from odradek.coordinator.group.commits import Commit, CommitFrom
 from odradek.handlers.authorization import GROUP, READ, TOPIC, TRANSACTIONAL_ID, WRITE
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
-from odradek.log.verification import VerificationGuard
+from odradek.log.producers.transaction_verification import VerificationGuard
 from odradek.protocol import errors
 from odradek.protocol.messages.k28_txn_offset_commit import (
     TxnOffsetCommitRequest,

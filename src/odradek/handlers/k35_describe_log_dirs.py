@@ -16,7 +16,7 @@ A 3.3 lists every topic of a dir, with no partitions where none was asked for; a
 from odradek.handlers.authorization import CLUSTER, CLUSTER_NAME, DESCRIBE
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
-from odradek.log.log_dir import LogDir
+from odradek.log.manager.log_dir import LogDir
 from odradek.protocol import errors
 from odradek.protocol.messages.k35_describe_log_dirs import (
     DescribeLogDirsPartition,

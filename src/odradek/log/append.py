@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from odradek.log import roll
 from odradek.log.failpoint import ARMED, failpoint
 from odradek.log.failure import DiskFull, UnexpectedAppendOffset
-from odradek.log.producer_entry import BatchMetadata
-from odradek.log.segment import RELATIVE_OFFSET_MAX
+from odradek.log.producers.producer_entry import BatchMetadata
+from odradek.log.segment.segment import RELATIVE_OFFSET_MAX
 from odradek.protocol import errors
 from odradek.reactor.ports import Buffer
 from odradek.records import control
@@ -22,7 +22,7 @@ from odradek.records.layout import NO_TIMESTAMP
 
 if TYPE_CHECKING:
     from odradek.log.log import Log
-    from odradek.log.segment import Segment
+    from odradek.log.segment.segment import Segment
 
 # Who writes: a client's batches are checked for their sequence; a coordinator's markers and offsets are its own affair.
 CLIENT, COORDINATOR, RAFT_LEADER = 0, 1, 2

@@ -6,9 +6,10 @@ producers at its very end.
 
 from typing import TYPE_CHECKING
 
-from odradek.log import checkpoint, names, producer_snapshot, roll
+from odradek.log import checkpoint, names, roll
 from odradek.log.failpoint import failpoint
 from odradek.log.flush import FlushPlan
+from odradek.log.producers import producer_snapshot
 
 if TYPE_CHECKING:
     from odradek.log.log import Log

@@ -20,7 +20,7 @@ from odradek.protocol import errors
 from odradek.reactor.file_range import File
 
 if TYPE_CHECKING:
-    from odradek.log.soundness import RangeCheck
+    from odradek.log.soundness.soundness import RangeCheck
 
 
 # What is the matter with one file, and says nothing of the disk that it is on: it is gone, or somebody else's.

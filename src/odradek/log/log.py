@@ -18,23 +18,25 @@ durability (flush, close).
 
 from collections.abc import Callable
 
-from odradek.log import append, durability, lookup, read, replace, retention, roll, soundness, truncate, unchecked
+from odradek.log import append, durability, lookup, read, replace, retention, roll, truncate
 from odradek.log.append import CLIENT, AppendInfo
 from odradek.log.config import LogConfig
-from odradek.log.deletion import Deletion
-from odradek.log.doubted_transactions import DoubtedTransactions
+from odradek.log.dead_files import Deletion
 from odradek.log.flush import FlushPlan
 from odradek.log.leader_epochs import LeaderEpochs
-from odradek.log.loaded import LoadedLog, SegmentFacts
+from odradek.log.loading.loaded import LoadedLog, SegmentFacts
 from odradek.log.lookup import FoundOffset
-from odradek.log.producer_rebuild import RebuildPlan
-from odradek.log.producer_state import ProducerState
+from odradek.log.producers.producer_rebuild import RebuildPlan
+from odradek.log.producers.producer_state import ProducerState
 from odradek.log.read import HIGH_WATERMARK, FetchedRecords
-from odradek.log.segment import Segment
-from odradek.log.segments import Segments
-from odradek.log.soundness import RangeCheck
+from odradek.log.segment import unchecked
+from odradek.log.segment.doubted_transactions import DoubtedTransactions
+from odradek.log.segment.segment import Segment
+from odradek.log.segment.segments import Segments
+from odradek.log.soundness import soundness
+from odradek.log.soundness.soundness import RangeCheck
+from odradek.log.soundness.time_search import LargestTimestamp
 from odradek.log.storage import Storage
-from odradek.log.time_search import LargestTimestamp
 from odradek.protocol import errors
 from odradek.reactor.file_range import File
 from odradek.reactor.ports import Buffer, Job

@@ -8,10 +8,10 @@ removes in the meantime is passed over.
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.log import time_search
+from odradek.log.index.sparse_index import CorruptIndex
 from odradek.log.leader_epochs import UNDEFINED_EPOCH, UNDEFINED_OFFSET
-from odradek.log.sparse_index import CorruptIndex
-from odradek.log.time_search import LargestTimestamp, Place, TimeTarget
+from odradek.log.soundness import time_search
+from odradek.log.soundness.time_search import LargestTimestamp, Place, TimeTarget
 from odradek.reactor.ports import Disk, Job
 from odradek.records.batch import Batch
 from odradek.records.layout import LOG_APPEND_TIME, NO_TIMESTAMP

@@ -7,16 +7,17 @@ the last stable offset for one that reads committed records, with the list of th
 
 from typing import TYPE_CHECKING
 
-from odradek.log import committed, soundness, unchecked
-from odradek.log.transaction_facts import TransactionFacts
-from odradek.log.transaction_index import AbortedTransaction
+from odradek.log.index.transaction_index import AbortedTransaction
+from odradek.log.segment import unchecked
+from odradek.log.segment.transaction_facts import TransactionFacts
+from odradek.log.soundness import committed, soundness
 from odradek.protocol import errors
 from odradek.reactor.file_range import File, FileRange
 from odradek.reactor.ports import Job
 
 if TYPE_CHECKING:
     from odradek.log.log import Log
-    from odradek.log.segment import Segment
+    from odradek.log.segment.segment import Segment
 
 LOG_END, HIGH_WATERMARK, TXN_COMMITTED = 0, 1, 2
 

@@ -14,12 +14,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from odradek.log import names
-from odradek.log.deletion import Deletion
-from odradek.log.doubted_transactions import DoubtedTransactions
+from odradek.log.dead_files import Deletion
 from odradek.log.failpoint import failpoint
 from odradek.log.failure import LogDirFailure
-from odradek.log.loaded import SegmentFacts
-from odradek.log.segment import Segment
+from odradek.log.loading.loaded import SegmentFacts
+from odradek.log.segment.doubted_transactions import DoubtedTransactions
+from odradek.log.segment.segment import Segment
 from odradek.log.truncate import remove_segments
 from odradek.reactor.ports import Disk, Job
 

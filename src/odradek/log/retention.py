@@ -7,14 +7,14 @@ replicated. The log start offset moves with them. A log never loses its last seg
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from odradek.log import producer_snapshot
-from odradek.log.deletion import Deletion
+from odradek.log.dead_files import Deletion
+from odradek.log.producers import producer_snapshot
 from odradek.log.roll import roll
 from odradek.log.truncate import remove_segments
 
 if TYPE_CHECKING:
     from odradek.log.log import Log
-    from odradek.log.segment import Segment
+    from odradek.log.segment.segment import Segment
 
 IsDue = Callable[["Segment", "Segment | None"], bool]
 

@@ -8,11 +8,12 @@ in the time of its records, so that a replayed log is cut as the original was, e
 
 from typing import TYPE_CHECKING
 
-from odradek.log import names, producer_snapshot
-from odradek.log.deletion import unlink_if_there
+from odradek.log import names
+from odradek.log.dead_files import unlink_if_there
 from odradek.log.failpoint import failpoint
 from odradek.log.failure import DiskFull, is_disk_full, storage_error
-from odradek.log.segment import RELATIVE_OFFSET_MAX, Segment
+from odradek.log.producers import producer_snapshot
+from odradek.log.segment.segment import RELATIVE_OFFSET_MAX, Segment
 
 if TYPE_CHECKING:
     from odradek.log.log import Log

@@ -3,8 +3,8 @@
 from collections import OrderedDict
 from collections.abc import Callable
 
-from odradek.log.offset_index import OffsetIndex
-from odradek.log.time_index import TimeIndex
+from odradek.log.index.offset_index import OffsetIndex
+from odradek.log.index.time_index import TimeIndex
 from odradek.reactor.file_range import FileCache
 from odradek.reactor.ports import Disk, Rng, Stream
 

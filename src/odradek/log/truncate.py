@@ -13,13 +13,15 @@ miss bytes that were never promised: a caller that truncates below it first writ
 
 from typing import TYPE_CHECKING
 
-from odradek.log import names, producer_snapshot, soundness
-from odradek.log.deletion import Deletion, unlink_if_there
+from odradek.log import names
+from odradek.log.dead_files import Deletion, unlink_if_there
 from odradek.log.failpoint import failpoint
-from odradek.log.producer_rebuild import RebuildPlan
-from odradek.log.producer_state import ProducerState
+from odradek.log.producers import producer_snapshot
+from odradek.log.producers.producer_rebuild import RebuildPlan
+from odradek.log.producers.producer_state import ProducerState
 from odradek.log.roll import jitter_ms
-from odradek.log.segment import Segment
+from odradek.log.segment.segment import Segment
+from odradek.log.soundness import soundness
 
 if TYPE_CHECKING:
     from odradek.log.log import Log

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from odradek.config.parsed import Config
-from odradek.log.log_dir import make_dir
+from odradek.log.manager.log_dir import make_dir
 from odradek.metadata import bootstrap, lost_meta, storage, versions
 from odradek.metadata.bootstrap import BootstrapMetadata, bootstrap_of_levels
 from odradek.metadata.lost_meta import FIRST_SNAPSHOT, HARMLESS

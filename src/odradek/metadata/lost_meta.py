@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from odradek.log import names
-from odradek.log.log_dir import CHECKPOINTS
+from odradek.log.manager.log_dir import CHECKPOINTS
 from odradek.metadata import bootstrap, meta_properties
 from odradek.metadata.meta_properties import MetaProperties, path_of
 from odradek.metadata.quorum_config import METADATA_LOG

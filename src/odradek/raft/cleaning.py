@@ -5,7 +5,7 @@ metadata.max.retention.ms, the log below the second oldest snapshot goes, and th
 stays. Only then does the log start offset move, so that a snapshot stands at it or past it (C5).
 """
 
-from odradek.log.deletion import Deletion
+from odradek.log.dead_files import Deletion
 from odradek.raft import snapshots
 from odradek.raft.keys import OffsetAndEpoch
 from odradek.raft.metadata_log import MetadataLog

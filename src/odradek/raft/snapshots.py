@@ -11,7 +11,7 @@ epoch 0 is put there when a quorum with kraft.version 1 is formatted: it holds t
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from odradek.log.deletion import unlink_if_there
+from odradek.log.dead_files import unlink_if_there
 from odradek.log.failure import LogDirFailure
 from odradek.protocol import errors
 from odradek.protocol.declare import Message

@@ -14,7 +14,7 @@ from odradek.log.append import CLIENT, AppendInfo
 from odradek.log.append import append_checked as append_to_log
 from odradek.log.failure import DiskFull, LogFailure
 from odradek.log.log import Log
-from odradek.log.verification import VerificationGuard
+from odradek.log.producers.transaction_verification import VerificationGuard
 from odradek.protocol import errors
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Buffer, Job

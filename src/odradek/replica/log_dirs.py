@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.log.log import Log
-from odradek.log.log_dir import LogDir
+from odradek.log.manager.log_dir import LogDir
 from odradek.reactor.ports import Disk, Job
 
 if TYPE_CHECKING:

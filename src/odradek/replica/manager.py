@@ -15,8 +15,8 @@ from odradek.config.sources import BrokerLayers
 from odradek.log.append import AppendInfo
 from odradek.log.checkpoint import TopicPartition
 from odradek.log.log import Log
-from odradek.log.log_dir import LogDir, SetAside
-from odradek.log.manager import LogManager
+from odradek.log.manager.log_dir import LogDir, SetAside
+from odradek.log.manager.manager import LogManager
 from odradek.metrics.registry import Registry
 from odradek.protocol import errors
 from odradek.protocol.releases import Release

@@ -11,7 +11,7 @@ from odradek.log import names
 from odradek.log.failure import LogFailure
 from odradek.log.log import Log
 from odradek.log.lookup import EARLIEST, LATEST, NOTHING, FoundOffset
-from odradek.log.time_search import LargestTimestamp
+from odradek.log.soundness.time_search import LargestTimestamp
 from odradek.protocol import errors
 from odradek.records.layout import NO_TIMESTAMP
 from odradek.replica.partition import Partition

@@ -6,15 +6,16 @@
 | an older client | the leader verifies that the client has added it (transaction.partition.verification.enable) |
 | any client of a 3.3 | nothing: the producer's word is taken |
 
-Once the transaction is open in the log nothing has to be asked. While the question is out the log guards it (see
-log/verification.py). A client of version 2 is often faster with its next transaction than the coordinator with the
-markers of the last one: for a moment the leader tries again by itself, instead of having the client do it.
+Once the transaction is open in the log nothing has to be asked. While the question is out the log guards it
+(log/producers/transaction_verification.py). A client of version 2 is often faster with its next transaction than the
+coordinator with the markers of the last one: for a moment the leader tries again by itself, instead of having the
+client do it.
 """
 
 from typing import TYPE_CHECKING
 
 from odradek.log.append import AppendInfo
-from odradek.log.verification import VerificationGuard
+from odradek.log.producers.transaction_verification import VerificationGuard
 from odradek.protocol import errors
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Buffer

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from odradek.log.append import COORDINATOR
 from odradek.log.failure import DiskFull, LogFailure, NotInCache
 from odradek.log.log import Log
-from odradek.log.manager import LogManager
+from odradek.log.manager.manager import LogManager
 from odradek.log.read import LOG_END
 from odradek.protocol import errors
 from odradek.protocol.frames import CoordinatorRecords

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-from broker_kit import SimBroker, SimClient
 
+from broker_kit import SimBroker, SimClient
 from odradek.broker.start_refused import StartRefused
 from odradek.config import topic
 from odradek.config.broker import TABLE

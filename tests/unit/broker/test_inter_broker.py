@@ -1,8 +1,8 @@
 """Messages between the parts of one process, and the ids that the broker hands out."""
 
 import pytest
-from broker_kit import SimBroker
 
+from broker_kit import SimBroker
 from odradek.broker.inter_broker import ACTIVE_CONTROLLER, InterBroker
 from odradek.broker.producer_ids import WAITING_MAX, ProducerIds
 from odradek.channel.config import ChannelConfig

@@ -1,8 +1,8 @@
 """Internal topics that cannot be made keep clients waiting: the start says so, and the log whenever somebody asks."""
 
 import pytest
-from broker_kit import SimBroker, SimClient
 
+from broker_kit import SimBroker, SimClient
 from odradek.protocol.messages.k10_find_coordinator import FindCoordinatorRequest
 from odradek.sim.world import World
 

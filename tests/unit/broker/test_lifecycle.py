@@ -1,8 +1,8 @@
 """The life of a broker, with the real controller in the same simulated process."""
 
 import pytest
-from broker_kit import SimBroker
 
+from broker_kit import SimBroker
 from odradek.broker.lifecycle import NOT_RUNNING, RUNNING
 from odradek.protocol.releases import CONTROLLER
 from odradek.sim.world import World

@@ -1,8 +1,8 @@
 """The dirs of a node before it starts: locked first, then judged."""
 
 import pytest
-from broker_kit import DEFAULTS, QUORUM
 
+from broker_kit import DEFAULTS, QUORUM
 from odradek.broker.formatting import format_fresh_dirs, release_of
 from odradek.broker.node_dirs import NodeDirs, dirs_of
 from odradek.broker.start_refused import StartRefused

@@ -1,8 +1,8 @@
 """Under which names a broker tells of its requests, and which errors it counts in their answers."""
 
 import pytest
-from broker_kit import SimBroker, SimClient, Waiting
 
+from broker_kit import SimBroker, SimClient, Waiting
 from log_kit import batch
 from odradek.protocol.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic, ReplicaState

@@ -1,9 +1,9 @@
 """What a broker says of configs without effect, of what it waits for, and of what it stores and does not enforce."""
 
 import pytest
+
 from broker_clients import produce_request
 from broker_kit import SimBroker, SimClient
-
 from log_kit import batch
 from odradek.broker.server_log import ServerLog
 from odradek.broker.start_refused import StartRefused

@@ -1,8 +1,8 @@
 """Brokers register, live, fall silent, stop and come back."""
 
 import pytest
-from controllers import Harness
 
+from controllers import Harness
 from odradek.protocol import releases
 from odradek.protocol.errors import (
     BrokerIdNotRegistered,

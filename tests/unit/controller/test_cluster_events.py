@@ -5,8 +5,8 @@ import hmac
 from typing import Any
 
 import pytest
-from controllers import Harness
 
+from controllers import Harness
 from odradek.protocol import releases
 from odradek.protocol.errors import SecurityDisabled, UnsupportedVersion
 from odradek.protocol.messages import k30_create_acls as k30

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from controllers import Harness
 
+from controllers import Harness
 from odradek.controller.change import PREFERRED, UNCLEAN, Change
 from odradek.controller.partition import RECOVERED, RECOVERING, Partition
 from odradek.protocol.errors import InvalidRequest, StaleBrokerEpoch

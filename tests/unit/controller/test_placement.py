@@ -3,8 +3,8 @@
 from collections import Counter
 
 import pytest
-from controllers import Harness
 
+from controllers import Harness
 from odradek.controller.placement import Host, place
 from odradek.protocol.errors import InvalidReplicationFactor
 from odradek.sim.rng import SimRng

@@ -1,8 +1,8 @@
 """The driver: taking over, losing the lead, the gate before every answer."""
 
 import pytest
-from controllers import Harness, state_of
 
+from controllers import Harness, state_of
 from odradek.controller.core import ControllerCore
 from odradek.protocol import releases
 from odradek.protocol.errors import NotController

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from controllers import Harness
 from test_elections import alter as alter_isr
 
+from controllers import Harness
 from odradek.protocol.messages import k45_alter_partition_reassignments as k45
 from odradek.protocol.messages import k46_list_partition_reassignments as k46
 

@@ -1,8 +1,8 @@
 """CreateTopics, CreatePartitions and DeleteTopics as the core decides them."""
 
 import pytest
-from controllers import Harness
 
+from controllers import Harness
 from odradek.protocol import releases
 from odradek.protocol.errors import PolicyViolation, TopicDeletionDisabled
 from odradek.protocol.messages.k19_create_topics import (

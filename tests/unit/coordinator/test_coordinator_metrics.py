@@ -1,14 +1,8 @@
 """What the coordinators of a whole broker count, read off its registry after requests have come over the network."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "sim"))
-
 from broker_kit import SimBroker, SimClient
-
 from odradek.coordinator.load_times import WINDOW_MS
 from odradek.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.messages.k08_offset_commit import (

@@ -1,14 +1,8 @@
 """FindCoordinator in every version, before the internal topic is there, after, and where it can never be."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "sim"))
-
 from broker_kit import SimBroker, SimClient
-
 from odradek.protocol import errors
 from odradek.protocol.messages.k10_find_coordinator import FindCoordinatorRequest
 from odradek.sim.world import World

@@ -4,9 +4,9 @@ import random
 
 import pytest
 
+from odradek.coordinator.group.classic.member import Joiner
 from odradek.coordinator.group.commits import Commit, CommitFrom
 from odradek.coordinator.group.coordinator import GroupCoordinator
-from odradek.coordinator.group.member import Joiner
 from odradek.log.failure import LogDamaged
 from odradek.log.read import LOG_END
 from odradek.metadata.delta import MetadataDelta

@@ -1,11 +1,10 @@
 """The controller's listener: every API answers in every version, and asks for what the caller may."""
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from controllers import Harness
 from odradek.handlers import authorization as acl
 from odradek.handlers import table
 from odradek.handlers.call import LocalConnection
@@ -24,9 +23,6 @@ from odradek.protocol.messages.k81_remove_raft_voter import RemoveRaftVoterReque
 from odradek.protocol.messages.principal import DefaultPrincipalData
 from odradek.protocol.whole import decode_response, encode_request
 from odradek.security.principal import ANONYMOUS, Principal
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "controller"))
-from controllers import Harness
 
 RAFT = (1, 52, 53, 54, 55, 59, 82)  # the quorum's own: tested with it
 

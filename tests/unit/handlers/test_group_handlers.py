@@ -1,14 +1,8 @@
 """The group APIs in all their versions, on a whole broker in simulation."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "sim"))
-
 from broker_kit import SimBroker, SimClient
-
 from odradek.protocol import releases
 from odradek.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.messages.k08_offset_commit import (

@@ -1,14 +1,8 @@
 """Who may take part in a streams group, who may have its topics made, and who may look at it."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "sim"))
-
 from broker_kit import SimBroker, SimClient
-
 from odradek.handlers import authorization as acl
 from odradek.protocol import errors
 from odradek.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic

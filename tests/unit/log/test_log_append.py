@@ -8,7 +8,7 @@ from log_kit import NOW, Partition, batch, config, marker, read_batches, read_by
 from odradek.log.append import COORDINATOR
 from odradek.log.failure import DiskFull, LogDirFailure, UnexpectedAppendOffset
 from odradek.log.flush import flush_job
-from odradek.log.producer_entry import SEQUENCE_MAX
+from odradek.log.producers.producer_entry import SEQUENCE_MAX
 from odradek.log.read import LOG_END, TXN_COMMITTED
 from odradek.protocol import errors
 from odradek.records.layout import CREATE_TIME, LOG_APPEND_TIME

@@ -23,7 +23,7 @@ def test_the_pages_are_what_the_tables_say() -> None:
 def test_a_page_that_differs_fails_the_check(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "tools", tmp_path / "tools")
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
-    tables = ("golden/differences.py", "interop/scenarios.py", "data/contracts.jsonl", "data/contracts_otherwise.txt")
+    tables = ("kits/differences.py", "interop/scenarios.py", "data/contracts.jsonl", "data/contracts_otherwise.txt")
     for table in tables:
         (tmp_path / "tests" / table).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / "tests" / table, tmp_path / "tests" / table)

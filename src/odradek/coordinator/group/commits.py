@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.coordinator.core import Decided
-from odradek.coordinator.group.classic_group import COMPLETING_REBALANCE, EMPTY, ClassicGroup
+from odradek.coordinator.group.classic.classic_group import COMPLETING_REBALANCE, EMPTY, ClassicGroup
 from odradek.coordinator.group.offsets import NO_EXPIRY
 from odradek.coordinator.group.records import offset_value
 from odradek.coordinator.now import Now

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.config.parsed import Config
 from odradek.coordinator.core import Decided
+from odradek.coordinator.group.classic.member import Joiner
 from odradek.coordinator.group.commits import Commit, CommitFrom
 from odradek.coordinator.group.config import GroupConfig
 from odradek.coordinator.group.consumer.config import ConsumerConfig
@@ -16,7 +17,6 @@ from odradek.coordinator.group.consumer.topics import GroupTopics
 from odradek.coordinator.group.core import GroupCore
 from odradek.coordinator.group.counts import GroupCounts
 from odradek.coordinator.group.loading import OffsetsDecoder
-from odradek.coordinator.group.member import Joiner
 from odradek.coordinator.group.share.config import ShareConfig
 from odradek.coordinator.group.streams.config import StreamsConfig
 from odradek.coordinator.shard import LOADING, Shard, Tell, quiet

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from odradek.coordinator.core import Decided, ShardCore
-from odradek.coordinator.group import rebalancing
-from odradek.coordinator.group.classic_group import PREPARING_REBALANCE, ClassicGroup
+from odradek.coordinator.group.classic import rebalancing
+from odradek.coordinator.group.classic.classic_group import PREPARING_REBALANCE, ClassicGroup
+from odradek.coordinator.group.classic.member import Joiner, Member
 from odradek.coordinator.group.commits import Commit, CommitFrom, commit_offsets, txn_offset_commit
 from odradek.coordinator.group.config import GroupConfig
 from odradek.coordinator.group.consumer.config import ConsumerConfig
@@ -24,7 +25,6 @@ from odradek.coordinator.group.consumer.topics import GroupTopics
 from odradek.coordinator.group.counts import GroupCounts
 from odradek.coordinator.group.deadlines import JOIN, RETENTION_CHECK, SESSION, Deadlines, What
 from odradek.coordinator.group.loading import LoadedOffset
-from odradek.coordinator.group.member import Joiner, Member
 from odradek.coordinator.group.offsets import OffsetStore, Stored, stored
 from odradek.coordinator.group.records import GroupRecords
 from odradek.coordinator.group.share.config import ShareConfig
@@ -197,28 +197,30 @@ class GroupCore(ShardCore):
         return self.config.session_timeout_ms_min <= timeout_ms <= self.config.session_timeout_ms_max
 
     def join(self, now: Now, request: "JoinGroupRequest", joiner: Joiner, ticket: Any) -> Decided[None]:
-        from odradek.coordinator.group import joining
+        from odradek.coordinator.group.classic import joining
 
         if self.consumers.has_members(request.group_id):
             return self.consumers.classic_join(now, request, joiner, ticket)
         return joining.join(self, now, request, joiner, ticket)
 
     def sync(self, now: Now, request: "SyncGroupRequest", ticket: Any) -> Decided[None]:
-        from odradek.coordinator.group import syncing
+        from odradek.coordinator.group.classic import syncing
 
         if request.group_id in self.consumers.groups:
             return self.consumers.classic_sync(now, request, ticket)
         return syncing.sync(self, now, request, ticket)
 
     def heartbeat(self, now: Now, request: "HeartbeatRequest") -> "Decided[HeartbeatResponse]":
-        from odradek.coordinator.group.syncing import heartbeat  # cheaper than from the package: it comes most often
+        from odradek.coordinator.group.classic.syncing import (
+            heartbeat,  # cheaper than from the package: it comes most often
+        )
 
         if request.group_id in self.consumers.groups:
             return self.consumers.classic_heartbeat(now, request)
         return heartbeat(self, now, request)
 
     def leave(self, now: Now, group_id: str, members: "list[MemberIdentity]") -> "Decided[LeaveGroupResponse]":
-        from odradek.coordinator.group import leaving
+        from odradek.coordinator.group.classic import leaving
 
         if group_id in self.consumers.groups:
             return self.consumers.classic_leave(now, group_id, members)

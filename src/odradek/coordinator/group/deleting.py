@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from odradek.coordinator.core import Decided
-from odradek.coordinator.group.classic_group import CONSUMER, EMPTY, ClassicGroup
+from odradek.coordinator.group.classic.classic_group import CONSUMER, EMPTY, ClassicGroup
+from odradek.coordinator.group.classic.subscriptions import subscribed_topics
 from odradek.coordinator.group.records import group_tombstone, offset_tombstone
-from odradek.coordinator.group.subscriptions import subscribed_topics
 from odradek.protocol import errors
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.coordinator.core import Decided
-from odradek.coordinator.group.classic_group import DEAD, STABLE, ClassicGroup
-from odradek.coordinator.group.member import Member
+from odradek.coordinator.group.classic.classic_group import DEAD, STABLE, ClassicGroup
+from odradek.coordinator.group.classic.member import Member
 from odradek.coordinator.group.offsets import Committed
 from odradek.protocol import errors
 from odradek.protocol.messages.k15_describe_groups import DescribedGroup, DescribedGroupMember

@@ -8,15 +8,15 @@ topics that nobody there reads any more. An empty group without offsets goes wit
 from typing import TYPE_CHECKING
 
 from odradek.coordinator.core import Answer, Decided
-from odradek.coordinator.group import rebalancing
-from odradek.coordinator.group.classic_group import CONSUMER, EMPTY, PREPARING_REBALANCE, STABLE, ClassicGroup
+from odradek.coordinator.group.classic import rebalancing
+from odradek.coordinator.group.classic.classic_group import CONSUMER, EMPTY, PREPARING_REBALANCE, STABLE, ClassicGroup
+from odradek.coordinator.group.classic.subscriptions import subscribed_topics
 from odradek.coordinator.group.consumer.groups import KINDS as CONSUMER_KINDS
 from odradek.coordinator.group.deadlines import JOIN, PENDING_MEMBER, RETENTION, RETENTION_CHECK, SESSION
 from odradek.coordinator.group.offsets import NO_EXPIRY, Committed
 from odradek.coordinator.group.records import group_tombstone, offset_tombstone
 from odradek.coordinator.group.share.groups import SESSION as SHARE_SESSION
 from odradek.coordinator.group.streams.groups import KINDS as STREAMS_KINDS
-from odradek.coordinator.group.subscriptions import subscribed_topics
 from odradek.coordinator.now import Now
 
 if TYPE_CHECKING:

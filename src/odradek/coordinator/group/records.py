@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from odradek.coordinator.group.classic_group import ClassicGroup
+from odradek.coordinator.group.classic.classic_group import ClassicGroup
 from odradek.protocol.declare import Message, Uuid
 from odradek.protocol.messages.consumer_offsets import (
     GroupMetadataKey,

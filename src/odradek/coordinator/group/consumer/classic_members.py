@@ -9,7 +9,9 @@ reconciliation. There is no leader: nobody is told who else is there.
 from typing import TYPE_CHECKING, Any
 
 from odradek.coordinator.core import Answer, Decided
-from odradek.coordinator.group.classic_group import CONSUMER
+from odradek.coordinator.group.classic.classic_group import CONSUMER
+from odradek.coordinator.group.classic.joining import refusal
+from odradek.coordinator.group.classic.member import Joiner, Protocols, protocols_of
 from odradek.coordinator.group.consumer import embedded, leaving, migration, target
 from odradek.coordinator.group.consumer.group import ConsumerGroup, ConsumerPlan
 from odradek.coordinator.group.consumer.heartbeat import known_member, step, subscribe, take_instance
@@ -22,8 +24,6 @@ from odradek.coordinator.group.consumer.member import (
     Target,
     places,
 )
-from odradek.coordinator.group.joining import refusal
-from odradek.coordinator.group.member import Joiner, Protocols, protocols_of
 from odradek.coordinator.now import Now
 from odradek.protocol import errors
 from odradek.protocol.messages.k11_join_group import JoinGroupRequest, JoinGroupResponse

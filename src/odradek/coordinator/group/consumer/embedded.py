@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from odradek.coordinator.group.classic.member import Protocols
 from odradek.coordinator.group.consumer.member import Assigned, Target
-from odradek.coordinator.group.member import Protocols
 from odradek.protocol.errors import PeerProtocolError
 from odradek.protocol.messages.consumer_protocol import (
     ConsumerProtocolAssignment,

@@ -19,6 +19,7 @@ from odradek.protocol.declare import Message
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from odradek.coordinator.group.classic.member import Joiner
     from odradek.coordinator.group.commits import Commit, CommitFrom
     from odradek.coordinator.group.consumer.group import ConsumerGroup
     from odradek.coordinator.group.consumer.migration import Downgraded
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from odradek.coordinator.group.core import GroupCore
     from odradek.coordinator.group.deadlines import What
     from odradek.coordinator.group.describing import GroupFilter
-    from odradek.coordinator.group.member import Joiner
     from odradek.protocol.messages.k11_join_group import JoinGroupRequest
     from odradek.protocol.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
     from odradek.protocol.messages.k13_leave_group import LeaveGroupResponse, MemberIdentity

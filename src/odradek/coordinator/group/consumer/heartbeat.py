@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from odradek.coordinator.core import Answer, Decided
-from odradek.coordinator.group.classic_group import EMPTY
+from odradek.coordinator.group.classic.classic_group import EMPTY
 from odradek.coordinator.group.consumer import leaving, migration, records, regex, requests, target
 from odradek.coordinator.group.consumer.group import ConsumerGroup, ConsumerPlan
 from odradek.coordinator.group.consumer.member import (

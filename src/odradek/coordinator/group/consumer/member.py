@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from odradek.coordinator.group.member import Protocols
+from odradek.coordinator.group.classic.member import Protocols
 
 STABLE, UNREVOKED_PARTITIONS, UNRELEASED_PARTITIONS = 0, 1, 2  # as in the record of a current assignment
 

@@ -15,13 +15,13 @@ does not know of it any more.)
 from typing import TYPE_CHECKING
 
 from odradek.coordinator.core import Answer
-from odradek.coordinator.group import rebalancing
-from odradek.coordinator.group.classic_group import CONSUMER, STABLE, ClassicGroup
+from odradek.coordinator.group.classic import rebalancing
+from odradek.coordinator.group.classic.classic_group import CONSUMER, STABLE, ClassicGroup
+from odradek.coordinator.group.classic.member import Member, Protocols
 from odradek.coordinator.group.consumer import embedded, records
 from odradek.coordinator.group.consumer.group import FIRST_EPOCH, ConsumerGroup, ConsumerPlan
 from odradek.coordinator.group.consumer.member import NO_TARGET, ClassicMembership, ConsumerMember, places
 from odradek.coordinator.group.deadlines import JOIN, SYNC
-from odradek.coordinator.group.member import Member, Protocols
 from odradek.coordinator.group.plan import appended
 from odradek.coordinator.group.records import group_tombstone
 from odradek.coordinator.now import Now

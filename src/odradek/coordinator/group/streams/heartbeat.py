@@ -10,7 +10,7 @@ its members as a status, not as an error: it goes away with the next heartbeat o
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.coordinator.core import Decided
-from odradek.coordinator.group.classic_group import EMPTY
+from odradek.coordinator.group.classic.classic_group import EMPTY
 from odradek.coordinator.group.consumer.migration import is_written
 from odradek.coordinator.group.records import group_tombstone
 from odradek.coordinator.group.streams import leaving, records, requests, target

@@ -1,0 +1,1 @@
+"""Compaction: which log needs it, the rounds over it, and the segments that they leave."""
