@@ -76,7 +76,7 @@ class UnexpectedAppendOffset(errors.UnknownServerError):
 
 
 def file_error(error: OSError, doing: str, path: str) -> LogFailure:
-    """Of an operation on a file of a log that should be there, or on the directory `path` and what is in it."""
+    """What an OSError means for a log: it came from a file that should be there, or from the directory `path`."""
     file = error.filename if isinstance(error.filename, str) and error.filename.startswith(f"{path}/") else path
     kind = LogDamaged if error.errno in _OF_ONE_FILE else LogDirFailure
     return kind(f"{doing} failed: {error.strerror or error}", file)

@@ -195,7 +195,7 @@ class Log:
         return known[1], known[2]
 
     def stable_place(self) -> tuple[int, int]:
-        """The same of the last stable offset."""
+        """The segment and position of the last stable offset."""
         offset = self.last_stable_offset
         if offset == self.high_watermark:
             return self.high_watermark_place()

@@ -13,6 +13,7 @@ replaces: two segments with the same offsets. From the first .swap on, loading f
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from odradek.broken_rule import require
 from odradek.log import names
 from odradek.log.dead_files import Deletion
 from odradek.log.failpoint import failpoint
@@ -45,7 +46,9 @@ def sync_dir_job(disk: Disk, directory: str) -> Job:
 
 def replace_segments(log: "Log", new: list[SegmentFacts], replaced: list[int]) -> Deletion:
     old = [segment for segment in log.segments if segment.base_offset in replaced]
-    assert len(old) == len(replaced) and log.active not in old and not any(segment.files.suffix for segment in old)
+    require(len(old) == len(replaced), "segments are replaced that the log has")
+    require(log.active not in old, "the active segment is never replaced")
+    require(not any(segment.files.suffix for segment in old), "a segment is replaced after its own swap has ended")
     log.generation += 1
     log.was_compacted = True
     log.forget_places()

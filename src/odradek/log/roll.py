@@ -98,7 +98,10 @@ def jitter_ms(log: "Log") -> int:
 
 
 def take_snapshot(log: "Log") -> None:
-    """Of the producers at the end of what they have seen, unless there is one. Without space it is left out."""
+    """Writes the producers' snapshot for the end of what they have seen, unless there is one already.
+
+    On a full disk it is left out: recovery can do without.
+    """
     offset = log.producers.map_end_offset
     if offset <= (log.snapshots[-1] if log.snapshots else log.log_start_offset):
         return

@@ -95,7 +95,7 @@ class EpochWitness:
             raise self._suspect
 
     def confirm_by(self, following: Peeked) -> None:
-        """The same by the first batch of the next segment, if it is one of this entry."""
+        """Confirms an epoch's entry by the first batch of the next segment, if that was written in the same epoch."""
         slot = bisect_right(self._starts, following.base_offset) - 1
         if slot >= 0 and following.magic == layout.MAGIC_MAX and following.leader_epoch == self._epochs[slot]:
             self.confirm(slot)

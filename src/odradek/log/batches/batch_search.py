@@ -73,7 +73,7 @@ def batch_holding(read: Read, position: int, end: int, offset: int) -> Found | N
 
 
 def last_offset_at(read: Read, position: int, end: int) -> int:
-    """Of the batch that should begin at `position`."""
+    """The last offset of the batch that should begin at `position`."""
     return _last_offset(_piece(read, position, end))
 
 

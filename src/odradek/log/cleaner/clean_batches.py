@@ -234,7 +234,7 @@ class BatchCleaner:
 
 
 def unpacked(batch: RecordBatch) -> bytes:
-    """The same batch, not compressed."""
+    """The batch with the same records, not compressed."""
     return _framed(batch.buffer, batch.body(), batch.attributes & ~layout.COMPRESSION_MASK)
 
 

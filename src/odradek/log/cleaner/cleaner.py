@@ -17,6 +17,7 @@ segments that went meanwhile change the generation.
 from collections.abc import Callable, Generator
 from typing import Any
 
+from odradek.broken_rule import present
 from odradek.config.broker import TABLE
 from odradek.config.snapshot import Snapshot, field
 from odradek.log import names
@@ -55,7 +56,7 @@ class CleanerConfig(Snapshot, of=TABLE):
     backoff_ms = field("log.cleaner.backoff.ms", int)
 
     def limits(self) -> CleanerLimits:
-        """Of one worker."""
+        """What one worker may use: the buffers are shared out among all of them."""
         workers = max(1, self.threads)
         return CleanerLimits(
             min(self.dedupe_buffer_size // workers, KEY_MAP_BYTES_MAX),
@@ -190,7 +191,7 @@ class Cleaner:
     # The workers.
 
     def start(self) -> None:
-        """Also after the number of workers has changed: those beyond it end by themselves."""
+        """Starts the workers that are missing, again when their number changes. Those beyond it end by themselves."""
         self._is_running = self._config.is_enabled
         for number in range(self._config.threads if self._is_running else 0):
             if number not in self._workers or self._workers[number].is_done:
@@ -361,8 +362,7 @@ class Cleaner:
 def _place(log: Log) -> tuple[str, TopicPartition]:
     """The log dir, and the partition as its checkpoint has it."""
     log_dir, _, name = log.directory.rpartition("/")
-    parsed = names.parse_dir_name(name)
-    assert parsed is not None, f"{log.directory} is no directory of a partition"
+    parsed = present(names.parse_dir_name(name), "a log lies in the directory of a partition")
     return log_dir, parsed[:2]
 
 

@@ -34,7 +34,7 @@ class OffsetIndex:
 
     @property
     def last_offset(self) -> int:
-        """Of the last entry; the base offset if there is none."""
+        """The offset of the last entry; the base offset if there is none."""
         return self.base_offset + self.offsets[-1] if self.offsets else self.base_offset
 
     @property
@@ -57,7 +57,7 @@ class OffsetIndex:
         return self.base_offset + self.offsets[slot], self.positions[slot]
 
     def around(self, offset: int) -> tuple[int, int, int]:
-        """The same, and the position of the entry behind it; -1 if it is the last."""
+        """The last entry at or before an offset, and the position of the entry behind it (-1: there is none)."""
         offsets, positions = self.offsets, self.positions
         behind = bisect_right(offsets, offset - self.base_offset)
         next_position = positions[behind] if behind < len(positions) else -1

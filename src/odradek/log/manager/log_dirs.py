@@ -12,6 +12,7 @@ partition that is created after one of the same name was deleted) writes the low
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from odradek.broken_rule import instance
 from odradek.log import checkpoint, names
 from odradek.log.checkpoint import TopicPartition
 from odradek.log.failure import LogDamaged, LogDirFailure, LogFailure, storage_error
@@ -121,8 +122,7 @@ class LogDirs:
         if isinstance(failure, LogDamaged):
             self._set_aside(failure)
         else:
-            assert isinstance(failure, LogDirFailure)
-            self.fail(log_dir, failure)
+            self.fail(log_dir, instance(failure, LogDirFailure, "what is no damage is the failure of a dir"))
 
     def fail(self, log_dir: LogDir, failure: LogDirFailure) -> None:
         if not log_dir.is_online:

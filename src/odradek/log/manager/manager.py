@@ -298,7 +298,7 @@ class LogManager:
         return await self._put_out(topic, partition, names.DELETE_DIR, is_future)
 
     async def delete_all(self, partitions: Sequence[TopicPartition]) -> None:
-        """The same for many, and for copies that are on their way to another dir: one job and one fsync per dir."""
+        """Deletes many logs, and copies that are on their way to another dir: one job and one fsync per dir."""
 
         async def put_out() -> None:
             leaving: dict[LogDir, list[Leaving]] = {}

@@ -67,7 +67,7 @@ class Removals:
             self.remove_later(log_dir, [new], delay_ms)
 
     async def rename_all_out(self, log_dir: LogDir, leaving: Sequence[Leaving]) -> None:
-        """The same for many that are deleted together: one job, one fsync."""
+        """Renames the directories of many partitions that are deleted together: one job, one fsync."""
         for directory, _, _ in leaving:
             await self._dirs.settle(directory)  # its jobs were cancelled, and may still be at their last step
         renames = [

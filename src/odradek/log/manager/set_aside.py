@@ -24,6 +24,7 @@ layer which log it is and what happened to it, `LogManager.delete` takes it away
 
 from typing import TYPE_CHECKING
 
+from odradek.broken_rule import present
 from odradek.log import names
 from odradek.log.checkpoint import TopicPartition
 from odradek.log.failure import LogDamaged
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
 
 def set_aside(manager: "LogManager", damage: LogDamaged) -> None:
     """A log that serves. Nothing if the damage is in what has left the dir, or was found before."""
-    log_dir = manager.dirs.holding(damage.path)
-    assert log_dir is not None, damage
+    log_dir = present(manager.dirs.holding(damage.path), "a damaged file lies in one of the log dirs")
     name = damage.path.removeprefix(f"{log_dir.path}/").partition("/")[0]
     parsed = names.parse_dir_name(name)
     topic_partition = ("", -1) if parsed is None else parsed[:2]
@@ -89,8 +89,9 @@ def forget(manager: "LogManager", topic_partition: TopicPartition) -> list[tuple
 
 
 async def _drop_copy(manager: "LogManager", log_dir: LogDir, found: SetAside) -> None:
-    assert manager.start_ended is not None
-    await manager.start_ended  # until then nobody knows which logs there are
+    await present(
+        manager.start_ended, "a copy is dropped by a manager that was started"
+    )  # until then nobody knows which logs there are
     await manager.loop.sleep(0)
     if not manager.is_started:
         return

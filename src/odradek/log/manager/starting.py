@@ -15,6 +15,7 @@ else has put them there, and the start is refused. If one is damaged, both wait 
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
+from odradek.broken_rule import present, require
 from odradek.log import names
 from odradek.log.checkpoint import TopicPartition
 from odradek.log.failure import LogDirFailure, storage_error
@@ -39,7 +40,7 @@ async def start(
     on_progress: OnProgress | None,
     locked: Container[str],
 ) -> None:
-    assert manager.start_ended is None, "the log manager was started before"
+    require(manager.start_ended is None, "a log manager is started once")
     manager.start_ended = manager.loop.pending()
     try:
         await _open(manager, check, locked)
@@ -169,8 +170,7 @@ async def _load(manager: "LogManager", is_stray: IsStray | None, on_progress: On
 
 async def _set_strays_aside(manager: "LogManager", loading: DirLoading) -> None:
     for stray in loading.strays:
-        log_dir = manager.dirs.holding(stray.directory)
-        assert log_dir is not None
+        log_dir = present(manager.dirs.holding(stray.directory), "a stray lies in one of the log dirs")
         try:
             await manager.removals.rename_out(log_dir, stray.directory, stray.topic_partition, names.STRAY_DIR, 0)
         except errors.KafkaStorageError:

@@ -8,6 +8,7 @@ second.
 
 from collections.abc import Sequence
 
+from odradek.broken_rule import present
 from odradek.log.segment.transaction_facts import TransactionFacts
 
 RANGES_MAX = 64  # of one segment: beyond that the first are forgotten, and walked again by the next read
@@ -22,7 +23,7 @@ class DoubtedTransactions:
         self._ranges: Sequence[TransactionFacts] = ()  # by start; they may overlap
 
     def at(self, position: int) -> TransactionFacts | None:
-        """Of a range that holds the batch at `position`."""
+        """What is known of a range that holds the batch at `position`, or None."""
         for known in self._ranges:
             if known.end is not None and known.start <= position < known.end:
                 return known
@@ -33,8 +34,7 @@ class DoubtedTransactions:
         return known if known is not None and known.end == self.end else None
 
     def learn(self, facts: TransactionFacts) -> None:
-        end = facts.end
-        assert end is not None
+        end = present(facts.end, "facts are learnt once their walk has ended")
         kept = [known for known in self._ranges if not facts.start <= known.start < end]
         before = next((known for known in kept if known.end == facts.start), None)
         if before is not None:

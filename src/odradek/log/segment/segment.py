@@ -7,6 +7,7 @@ A position is found in two steps: the offset index gives a batch at or before th
 from there finds the batch. The index entry is proved on the way: the batch it leads to must end with its offset.
 """
 
+from odradek.broken_rule import BrokenRuleError
 from odradek.log import names
 from odradek.log.batches.batch_search import (
     WALK_BYTES,
@@ -35,6 +36,7 @@ from odradek.records import layout
 from odradek.records.layout import NO_TIMESTAMP
 
 RELATIVE_OFFSET_MAX = 0x7FFF_FFFF
+_IS_OPEN = "only the active segment, which has its file open, is written to"
 
 
 class Segment:
@@ -75,12 +77,12 @@ class Segment:
         return f"Segment({self.path(names.LOG)}, size={self.size})"
 
     def path(self, kind: str) -> str:
-        """Of one of its files, as it is named now."""
+        """The path of one of its files, as it is named now."""
         return self.files.path(kind)
 
     @property
     def paths(self) -> list[str]:
-        """Of its files; a transaction index only if there is one."""
+        """The paths of all its files; of a transaction index only if there is one."""
         kinds = names.SEGMENT_FILES if self.indexes.has_transactions else names.SEGMENT_FILES[:3]
         return [self.path(kind) for kind in kinds]
 
@@ -133,7 +135,8 @@ class Segment:
     def seal(self) -> File:
         """No more appends, after `complete_indexes`. Returns the file, for the flush that makes it durable."""
         file = self.file
-        assert file is not None
+        if file is None:
+            raise BrokenRuleError(_IS_OPEN)
         self.indexes.seal()
         self.file = None
         return file
@@ -153,7 +156,8 @@ class Segment:
     ) -> None:
         """One batch at the end, all of it or nothing: `write` and `note`, spelled out for the hot path."""
         file = self.file
-        assert file is not None
+        if file is None:
+            raise BrokenRuleError(_IS_OPEN)
         size = len(data)
         try:
             written = file.disk_file.append((data,))
@@ -175,7 +179,8 @@ class Segment:
 
     def write(self, data: Buffer) -> None:
         """Several batches at once; `note` must follow for each of them."""
-        assert self.file is not None
+        if self.file is None:
+            raise BrokenRuleError(_IS_OPEN)
         try:
             written = self.file.disk_file.append((data,))
         except OSError as error:
@@ -202,7 +207,8 @@ class Segment:
 
     def _failed_append(self, error: OSError | None) -> errors.KafkaError:
         """A full disk takes a part before it refuses: it must go, or the next append would follow half a batch."""
-        assert self.file is not None
+        if self.file is None:
+            raise BrokenRuleError(_IS_OPEN)
         path = self.path(names.LOG)
         try:
             self.file.disk_file.truncate(self.size)
@@ -297,7 +303,8 @@ class Segment:
 
     def truncate_to(self, offset: int, now_ms: int) -> None:
         """Drops the batches that end at or past `offset`, of a segment that is open for appends. May block."""
-        assert self.file is not None
+        if self.file is None:
+            raise BrokenRuleError(_IS_OPEN)
         found = self.locate(offset, may_block=True)
         position = self.size if found is None else found[0]
         try:
@@ -324,7 +331,8 @@ class Segment:
 
     def _find_max_timestamp(self, position: int) -> None:
         """What is known, or a later one in the batches from `position` on."""
-        assert self.file is not None
+        if self.file is None:
+            raise BrokenRuleError(_IS_OPEN)
         file = self.file.disk_file
         while position < self.size:
             header = file.pread(layout.HEADER_SIZE, position)

@@ -28,7 +28,7 @@ class SegmentFiles:
         return f"{self.directory}/{self.base_offset:020d}{kind}{self._suffix}"
 
     def known_path(self, kind: str) -> str:
-        """The same for those who ask at every read."""
+        """The path of the log or of its offset index, kept: they are asked for at every read."""
         paths = self._paths
         if paths is None:
             paths = self._paths = {each: self.path(each) for each in (names.LOG, names.OFFSET_INDEX)}

@@ -8,6 +8,7 @@ check out counts as empty, which makes searches longer and no answer wrong; `nee
 from bisect import bisect_left
 from operator import attrgetter
 
+from odradek.broken_rule import BrokenRuleError, instance
 from odradek.log import names
 from odradek.log.failpoint import failpoint
 from odradek.log.failure import DiskFull, LogDamaged, NotInCache, storage_error
@@ -26,6 +27,8 @@ from odradek.reactor.ports import Buffer
 PENDING_ENTRIES_MAX = 64  # of the active offset index: about 256 KB of log at the default interval
 NO_LIMIT_BYTES = 0x7FFF_FFFF
 _LAST_OFFSET = attrgetter("last_offset")
+_OF_THE_ACTIVE_SEGMENT = "the indexes of the active segment are in memory"
+_UNDER_ITS_NAME = "an index is cached under the name of its file"
 
 
 class SegmentIndexes:
@@ -83,7 +86,8 @@ class SegmentIndexes:
 
     def append(self, last_offset: int, position: int, max_timestamp: int, offset_of_max_timestamp: int) -> None:
         offsets = self.offsets
-        assert offsets is not None
+        if offsets is None:
+            raise BrokenRuleError(_OF_THE_ACTIVE_SEGMENT)
         offsets.append(last_offset, position)
         self.append_time(max_timestamp, offset_of_max_timestamp)
         self.is_write_due = len(offsets.offsets) - self._written_offsets >= PENDING_ENTRIES_MAX
@@ -96,7 +100,8 @@ class SegmentIndexes:
     def _note_full(self) -> None:
         """The last slot for times is for the entry that sealing adds."""
         offsets, times, bytes_max = self.offsets, self.times, self.bytes_max
-        assert offsets is not None and times is not None
+        if offsets is None or times is None:
+            raise BrokenRuleError(_OF_THE_ACTIVE_SEGMENT)
         self.is_full = (len(offsets.offsets) + 1) * OFFSET_ENTRY_SIZE > bytes_max or (
             len(times.timestamps) + 2
         ) * TIME_ENTRY_SIZE > bytes_max
@@ -134,7 +139,8 @@ class SegmentIndexes:
 
     def seal(self) -> None:
         """Hands them to the cache: they are of a sealed segment now."""
-        assert self.offsets is not None and self.times is not None
+        if self.offsets is None or self.times is None:
+            raise BrokenRuleError(_OF_THE_ACTIVE_SEGMENT)
         self._files.storage.indexes.add(self._files.path(names.OFFSET_INDEX), self.offsets)
         self._files.storage.indexes.add(self._files.path(names.TIME_INDEX), self.times)
         self.forget()
@@ -146,7 +152,8 @@ class SegmentIndexes:
 
     def truncate_to(self, offset: int) -> None:
         """Keeps the entries below `offset`, in memory and on disk."""
-        assert self.offsets is not None and self.times is not None
+        if self.offsets is None or self.times is None:
+            raise BrokenRuleError(_OF_THE_ACTIVE_SEGMENT)
         self.offsets.truncate_to(offset)
         self.times.truncate_to(offset)
         self._written_offsets = min(self._written_offsets, len(self.offsets))
@@ -172,8 +179,7 @@ class SegmentIndexes:
         if cached is None:
             cached = self._load_offsets(log_size, may_block)
             files.storage.indexes.add(path, cached)
-        assert isinstance(cached, OffsetIndex)
-        return cached
+        return instance(cached, OffsetIndex, _UNDER_ITS_NAME)
 
     def time_index(self, *, may_block: bool) -> TimeIndex:
         if self.times is not None:
@@ -183,8 +189,7 @@ class SegmentIndexes:
         if cached is None:
             cached = self._load_times(may_block)
             self._files.storage.indexes.add(path, cached)
-        assert isinstance(cached, TimeIndex)
-        return cached
+        return instance(cached, TimeIndex, _UNDER_ITS_NAME)
 
     def aborted(self, *, may_block: bool) -> list[AbortedTransaction]:
         """What the transaction index lists, whether or not it is believed."""

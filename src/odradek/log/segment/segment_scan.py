@@ -5,6 +5,7 @@ that it builds are byte for byte those of a broker that appended the same batche
 to the time index (L5). Producers and leader epochs are replayed on the way, if they are handed in.
 """
 
+from odradek.broken_rule import BrokenRuleError
 from odradek.log.batches.batch_check import EpochWitness
 from odradek.log.batches.batch_pieces import BatchPieces
 from odradek.log.index.offset_index import OffsetIndex
@@ -182,7 +183,8 @@ class SegmentScan:
             self.time_index.maybe_append(max_timestamp, offset_of_max_timestamp)
 
     def _replay(self, data: memoryview) -> bool:
-        assert self._producers is not None
+        if self._producers is None:
+            raise BrokenRuleError("batches are replayed only into a state of producers")
         try:
             completed = self._producers.replay(RecordBatch(data))
         except errors.KafkaError as error:

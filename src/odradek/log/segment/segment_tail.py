@@ -26,7 +26,7 @@ class LastEntry(NamedTuple):
 
 
 def last_index_entry(disk: Disk, path: str, base_offset: int, log_size: int) -> LastEntry | None:
-    """Of the offset index; None if it has none. CorruptIndex if it cannot belong to this log."""
+    """The last entry of the offset index at `path`, or None. CorruptIndex if it cannot belong to this log."""
     data = _last_bytes(disk, path, OFFSET_ENTRY_SIZE)
     index = OffsetIndex.decode(data, base_offset, max(log_size, 1))
     return LastEntry(*index.entries[-1]) if len(index) else None

@@ -3,6 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 
+from odradek.broken_rule import require
 from odradek.log.segment.segment import Segment
 
 
@@ -59,12 +60,12 @@ class Segments:
 
     def add(self, segment: Segment) -> None:
         slot = bisect_left(self._bases, segment.base_offset)
-        assert self._bases[slot : slot + 1] != [segment.base_offset], f"{segment} is there already"
+        require(self._bases[slot : slot + 1] != [segment.base_offset], "a base offset names one segment")
         self._bases.insert(slot, segment.base_offset)
         self._segments.insert(slot, segment)
 
     def remove(self, segment: Segment) -> None:
         slot = bisect_left(self._bases, segment.base_offset)
-        assert self._segments[slot] is segment
+        require(self._segments[slot] is segment, "a segment that goes was there")
         del self._bases[slot]
         del self._segments[slot]

@@ -45,7 +45,7 @@ def _last_offset(seen: SeenAbort) -> int:
 
 
 class TransactionFacts:
-    """Of the batches from `start` to `end`, which is the first that begins at or past `wanted_end`."""
+    """What is known of the batches from `start` to `end`, where the first one begins at or past `wanted_end`."""
 
     __slots__ = (
         "_earlier",

@@ -25,7 +25,7 @@ def first_in(bounds: Bounds, start: int, end: int) -> int | None:
 
 
 def without(bounds: Bounds, start: int, end: int) -> Bounds:
-    """The same after the check of a range."""
+    """The bounds that are left after the check of a range."""
     left: list[int] = []
     for low, high in zip(bounds[::2], bounds[1::2], strict=True):
         if low < min(high, start):
@@ -36,5 +36,5 @@ def without(bounds: Bounds, start: int, end: int) -> Bounds:
 
 
 def clipped(bounds: Bounds, size: int) -> Bounds:
-    """The same after the segment was cut to `size`."""
+    """The bounds that are left after the segment was cut to `size`."""
     return without(bounds, size, max(size, bounds[-1])) if bounds else bounds

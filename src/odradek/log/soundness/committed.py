@@ -7,6 +7,7 @@ checks the same bytes on the way.
 
 from typing import TYPE_CHECKING
 
+from odradek.broken_rule import present
 from odradek.log.failure import NotInCache
 from odradek.log.index import transaction_index
 from odradek.log.index.transaction_index import AbortedTransaction
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 def facts_at(
     log: "Log", segment: "Segment", doubted: DoubtedTransactions, position: int, needed_end: int, end: int
 ) -> TransactionFacts:
-    """Of a range with the batch at `position`, which ends at `needed_end`; up to `end` if that has to be walked.
+    """What the batches of a range say about transactions. The range holds the batch at `position` and ends at
+    `needed_end`, or at `end` if it has to be walked.
 
     NotInCache if the walk has to be made elsewhere, LogDamaged if it meets damage.
     """
@@ -60,13 +62,13 @@ def _walk(
 
 def _is_walked(log: "Log", segment: "Segment", check: RangeCheck) -> bool:
     """Whether the log knows more now: that the offset index is wrong, or what the batches tell."""
-    assert check.facts is not None
+    facts = present(check.facts, "a walk for transactions gathers their facts")
     try:
         soundness.check_now(segment, check, may_block=False)
     except NotInCache:
         return False
     soundness.note(log, check)
-    return check.is_index_wrong or check.facts.is_known
+    return check.is_index_wrong or facts.is_known
 
 
 def aborted_among(
@@ -81,7 +83,7 @@ def aborted_among(
 
 
 def _ended_later(log: "Log", segment: "Segment", still_open: dict[int, First]) -> list[AbortedTransaction]:
-    """Of the transactions that the doubted part of a segment leaves open, the aborted ones."""
+    """The transactions that the doubted part of a segment leaves open and that a later marker aborts."""
     found = _among_believed(segment, still_open)
     following = log.segments.higher(segment.base_offset)
     while following is not None and still_open:
@@ -114,7 +116,7 @@ def _among_believed(segment: "Segment", still_open: dict[int, First]) -> list[Ab
 
 
 def aborted_by_index(log: "Log", segment: "Segment", offset: int, end_position: int) -> list[AbortedTransaction]:
-    """The same by the index, behind whatever of it is doubted."""
+    """The aborted transactions as the transaction index tells them, from behind the part of it that is doubted."""
     following = log.segments.higher(segment.base_offset)
     upper_bound = segment.offset_index().upper_bound(end_position)
     if upper_bound is None:

@@ -11,6 +11,7 @@ A check that fails sets the log aside: the bytes were sound when it was closed.
 
 from typing import TYPE_CHECKING
 
+from odradek.broken_rule import BrokenRuleError
 from odradek.log import names
 from odradek.log.batches.batch_check import PEEK_BYTES, BatchCheck, Peeked, peek
 from odradek.log.batches.batch_pieces import PIECE_BYTES
@@ -119,7 +120,8 @@ class RangeCheck:
         return is_whole and self.witness is not None and walk.next_offset < self.end_offset
 
     def ask(self, walk: BatchCheck) -> None:
-        assert self.witness is not None
+        if self.witness is None:
+            raise BrokenRuleError("only a range that ends its segment has a second witness to ask")
         try:
             walk.confirm_end(self.witness.claimed_offset())
         except DamagedSegment as damage:

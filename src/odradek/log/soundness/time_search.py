@@ -134,7 +134,10 @@ def _place(offsets: OffsetIndex, entries: list[tuple[int, int]], start_offset: i
 
 
 def place_on_disk(disk: Disk, segment: TimeTarget, timestamp: int, start_offset: int) -> Place:
-    """The same by the files. CorruptIndex if they cannot be those of this segment."""
+    """Where to begin the search for a timestamp, from the index files themselves: for a job, which has no loaded index.
+
+    CorruptIndex if they cannot be those of this segment.
+    """
     return place_in(*_indexes(segment, disk.read), timestamp, start_offset)
 
 
