@@ -328,7 +328,7 @@ class _Loader:
         loaded.log_start_offset = max(log_start_offset, loaded.segments[0].base_offset)
         is_untouched = had_clean_shutdown and not loaded.unflushed
         loaded.recovery_point = loaded.log_end_offset if is_untouched else min(recovery_point, loaded.log_end_offset)
-        loaded.epochs.truncate_from_end(loaded.log_end_offset + 1)  # one that began there has no records yet
+        loaded.epochs.truncate_from_end(loaded.log_end_offset)  # one that begins at the end has no record to tell of it
         loaded.epochs.truncate_from_start(loaded.log_start_offset)
 
     def _load_producers(self) -> Job:

@@ -47,7 +47,6 @@ def recover(
     total, done = sum(facts.size for facts in unflushed), 0
     next_offset = unflushed[0].base_offset
     witness = epoch_witness(loaded, recovery_point)
-    known = loaded.epochs.entries
     loaded.epochs.truncate_from_end(next_offset)  # from here on the batches tell: the file may be of another past
     for number, facts in enumerate(unflushed):
         if number and not _follows(next_offset, facts.base_offset, config):
@@ -78,8 +77,6 @@ def recover(
         if scan.fault is not None:
             break
     loaded.log_end_offset = next_offset
-    if known and known[-1][1] == next_offset:
-        loaded.epochs.assign(*known[-1])  # it began at the end, and no batch tells of it yet
     loaded.producers = producers
     producers.map_end_offset = next_offset
     _snapshot(disk, loaded, producers, next_offset)

@@ -255,13 +255,17 @@ def test_past_the_recovery_point_the_batches_tell_the_epochs(start, entries):
     assert partition.load(clean=False).epochs.entries == entries
 
 
-def test_an_epoch_that_began_at_the_end_outlives_a_recovery():
+@pytest.mark.contract("G24")
+@pytest.mark.parametrize("clean", [True, False])
+def test_an_epoch_that_began_at_the_end_is_cut_off(clean):
+    """No record tells of it, and whoever leads next begins another one there."""
     partition = Partition()
     partition.append(b"x", leader_epoch=1)
     partition.log.assign_epoch_start_offset(3, 1)
-    partition.flush()
-    partition.recovery_point = 0
-    assert partition.load(clean=False).epochs.entries == [(1, 0), (3, 1)]
+    partition.close()
+    if not clean:
+        partition.recovery_point = 0
+    assert partition.load(clean=clean).epochs.entries == [(1, 0)]
 
 
 def test_a_follower_learns_its_epochs_from_what_it_is_sent():
