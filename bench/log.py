@@ -164,7 +164,7 @@ def read_warm(log, offset):
         try:
             return log.read(offset, MB).records.release()
         except NotInCache as cold:
-            log.note_checked(run(read_ahead(cold.file, cold.position, cold.size, cold.check)))
+            log.note_checked(run(read_ahead(cold)))
 
 
 def c_loop_seconds(bench, size, count):

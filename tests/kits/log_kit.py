@@ -146,7 +146,8 @@ def read_warm(log, offset, max_bytes, **options):
         try:
             return log.read(offset, max_bytes, **options)
         except NotInCache as cold:
-            found = run(read_ahead(cold.file.acquire(), cold.position, cold.size, cold.check))
+            cold.file.acquire()
+            found = run(read_ahead(cold))
             cold.file.release()
             log.note_checked(found)
 

@@ -5,7 +5,7 @@
 | `LogDirFailure` | the disk refuses: EIO, a failed fsync | takes the dir offline, with every log in it |
 | `LogDamaged` | what one log has on disk is not what was written | sets that log aside, the others go on |
 | `DiskFull` | nothing was written: what went in has been cut off again | answers the error, the log goes on |
-| `NotInCache` | the bytes are not in memory, or too many to be checked at once | `LogManager.read_ahead`, tries again |
+| `NotInCache` | not in memory, or (`NotChecked`) too much to check at once | `LogManager.read_ahead`, tries again |
 | `UnexpectedAppendOffset` | a follower was handed records that do not follow its log | truncates and fetches again |
 
 `LogManager.handle_failure` does what the first two ask for: whoever cannot go on hands them in.
@@ -14,14 +14,9 @@ An OSError never leaves this package bare: its errno alone does not say whether 
 """
 
 from errno import EACCES, EDQUOT, EISDIR, ELOOP, ENOENT, ENOSPC, ENOTDIR, EPERM
-from typing import TYPE_CHECKING
 
 from odradek.protocol import errors
 from odradek.reactor.file_range import File
-
-if TYPE_CHECKING:
-    from odradek.log.soundness.soundness import RangeCheck
-
 
 # What is the matter with one file, and says nothing of the disk that it is on: it is gone, or somebody else's.
 _OF_ONE_FILE = frozenset({ENOENT, EISDIR, ENOTDIR, ELOOP, EACCES, EPERM})
@@ -53,17 +48,13 @@ class DiskFull(errors.KafkaStorageError):
 
 
 class NotInCache(Exception):  # noqa: N818 - a state, not a fault
-    """The range to read ahead. It holds no user of the file: `read_ahead` must be called before the file can close.
+    """The range to read ahead. It holds no user of the file: `read_ahead` must be called before the file can close."""
 
-    With `check` the range has to be checked as well, and the log told: a read of it is refused until then.
-    """
-
-    def __init__(self, file: File, position: int, size: int, check: "RangeCheck | None" = None) -> None:
+    def __init__(self, file: File, position: int, size: int) -> None:
         super().__init__(file.disk_file.path, position, size)
         self.file = file
         self.position = position
         self.size = size
-        self.check = check
 
 
 class UnexpectedAppendOffset(errors.UnknownServerError):

@@ -7,12 +7,13 @@ the last stable offset for one that reads committed records, with the list of th
 
 from typing import TYPE_CHECKING
 
+from odradek.log.failure import NotInCache
 from odradek.log.index.transaction_index import AbortedTransaction
 from odradek.log.segment import unchecked
 from odradek.log.segment.transaction_facts import TransactionFacts
 from odradek.log.soundness import committed, soundness
 from odradek.protocol import errors
-from odradek.reactor.file_range import File, FileRange
+from odradek.reactor.file_range import FileRange
 from odradek.reactor.ports import Job
 
 if TYPE_CHECKING:
@@ -142,16 +143,16 @@ def place_of(log: "Log", offset: int) -> tuple[int, int]:
     return segment.base_offset, segment.size if found is None else found[0]
 
 
-def read_ahead(file: File, position: int, size: int, check: soundness.RangeCheck | None = None) -> Job:
-    """Brings a range into the page cache; the caller acquires the file before and releases it after.
+def read_ahead(cold: NotInCache) -> Job:
+    """Brings a range into the page cache; the caller acquires its file before and releases it after.
 
-    With `check` it is checked on the way, and returned: `Log.note_checked` must follow.
+    What has to be checked is checked on the way, and returned: `Log.note_checked` must follow.
     """
-    if check is not None:
-        return (yield from soundness.check_job(file.disk_file, check))
-    end = position + size
+    if isinstance(cold, soundness.NotChecked):
+        return (yield from soundness.check_job(cold.file.disk_file, cold.check))
+    position, end = cold.position, cold.position + cold.size
     while position < end:
-        data = file.disk_file.pread(min(READ_AHEAD_BYTES, end - position), position)
+        data = cold.file.disk_file.pread(min(READ_AHEAD_BYTES, end - position), position)
         if not data:
             return None
         position += len(data)

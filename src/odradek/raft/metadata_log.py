@@ -224,7 +224,7 @@ class MetadataLog:
             except NotInCache as cold:
                 file = cold.file.acquire()
                 try:
-                    checked = await self.loop.submit(read_ahead(file, cold.position, cold.size, cold.check))
+                    checked = await self.loop.submit(read_ahead(cold))
                 finally:
                     file.release()
                 self.log.note_checked(checked)

@@ -298,7 +298,7 @@ class Cleaner:
             except NotInCache as cold:
                 file = cold.file.acquire()
                 try:
-                    job = read_ahead(file, cold.position, cold.size, cold.check)
+                    job = read_ahead(cold)
                     checked = await self._submit(cleaning, job)
                 finally:
                     file.release()

@@ -25,7 +25,7 @@ def _why_closed(manager: "LogManager", log: Log) -> errors.KafkaStorageError:
 async def read_ahead(manager: "LogManager", log: Log, cold: NotInCache) -> None:
     """The file was acquired by the caller, and is released here."""
     log_dir = manager.dirs.of_log(log)
-    job = read.read_ahead(cold.file, cold.position, cold.size, cold.check)
+    job = read.read_ahead(cold)
     try:
         checked = await manager.dirs.run(log_dir, f"{log.directory} reads", job)
     finally:

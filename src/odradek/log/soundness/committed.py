@@ -55,7 +55,7 @@ def _walk(
     check = RangeCheck(log, segment, position, needed_end, doubted.end, may_block=False, facts=facts)
     file = segment.open_file()
     try:
-        raise NotInCache(file, check.start, check.size, check.for_a_job())
+        raise soundness.NotChecked(file, check.for_a_job())
     finally:
         file.release()
 

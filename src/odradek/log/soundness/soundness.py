@@ -24,6 +24,7 @@ from odradek.log.segment.segment import Segment, read_segment
 from odradek.log.segment.transaction_facts import TransactionFacts
 from odradek.log.soundness import lost_end
 from odradek.log.soundness.lost_end import FileWitness
+from odradek.reactor.file_range import File
 from odradek.reactor.ports import DiskFile, Job
 from odradek.records import layout
 
@@ -191,21 +192,29 @@ def _first_of(segment: Segment, may_block: bool) -> Peeked | None:
         file.release()
 
 
+class NotChecked(NotInCache):
+    """The range has to be checked as it is read ahead, and the log told: a read of it is refused until then."""
+
+    def __init__(self, file: File, check: RangeCheck) -> None:
+        super().__init__(file, check.start, check.size)
+        self.check = check
+
+
 def check_now(segment: Segment, check: RangeCheck, may_block: bool) -> None:
     file = segment.open_file()
     try:
         if check.size > CHECK_AT_ONCE_BYTES and not may_block:
-            raise NotInCache(file, check.start, check.size, check.for_a_job())
+            raise NotChecked(file, check.for_a_job())
         size = check.with_peek(check.end) - check.start
         try:
             data = read_segment(file, size, check.start, may_block)
         except NotInCache:
-            raise NotInCache(file, check.start, check.size, check.for_a_job()) from None
+            raise NotChecked(file, check.for_a_job()) from None
         walk = check.walk()
         _take(check, walk, memoryview(data), size)
         if check.must_ask(walk):
             if not may_block:
-                raise NotInCache(file, check.start, check.size, check.for_a_job())
+                raise NotChecked(file, check.for_a_job())
             check.ask(walk)
     finally:
         file.release()

@@ -123,7 +123,7 @@ def checked_elsewhere(log, offset, between):
     found = cold.value
     file = found.file.acquire()
     between()
-    verdict = run(read_ahead(file, found.position, found.size, found.check))
+    verdict = run(read_ahead(found))
     file.release()
     return verdict
 
