@@ -161,14 +161,14 @@ def system(_: Options) -> list[Command]:
 
 STAGES: dict[str, Stage] = {
     "lint": Stage(1, lint),
-    "unit": Stage(3, unit),
+    "unit": Stage(4, unit),
     "pure": Stage(2, pure, {"ODRADEK_PURE": "1"}),
     "pythons": Stage(4, pythons),
     "property": Stage(3, properties),
-    "sim": Stage(5, simulation),
+    "sim": Stage(8, simulation),
     "fuzz": Stage(1.5, fuzz),
-    "interop": Stage(7, interop),
-    "system": Stage(3, system),
+    "interop": Stage(9, interop),
+    "system": Stage(4, system),
     "suites": Stage(60, suites),
 }
 ONLY_LONG = frozenset(["suites"])
