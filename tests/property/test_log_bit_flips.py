@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from log_kit import batch, run
 from manager_kit import SimBroker, values
-from odradek.inspection import repair
+from odradek.inspection.diagnosis import diagnose
+from odradek.inspection.log_dir_state import LogDirState
+from odradek.inspection.repair import mend
 from odradek.log import names
 from odradek.log.checkpoint import read_offsets
 from odradek.log.failure import LogDamaged, NotInCache
@@ -200,10 +202,10 @@ def test_a_flipped_bit_in_an_index_changes_no_answer(number, bit, max_bytes, is_
 def test_what_is_set_aside_is_served_again_after_a_repair(number, bit):
     path, position = STOPPED.place(number)
     broker = STOPPED.flipped(path, position, bit)
-    state = repair.LogDirState(broker.disk, "data/a")
-    found = run(repair.diagnose(broker.disk, state, "topic-0", ("topic", 0)))
+    state = LogDirState(broker.disk, "data/a")
+    found = run(diagnose(broker.disk, state, "topic-0", ("topic", 0)))
     if found.damages:
-        run(repair.mend(broker.disk, state, found))
+        run(mend(broker.disk, state, found))
     lost = {offset for each in found.lost for offset in range(each.first, each.end)}
     served_again, damage = read_it(broker, 1 << 20, False)
     assert damage is None and broker.set_aside == broker.failed == []

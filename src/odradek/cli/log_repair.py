@@ -8,7 +8,8 @@ from odradek.cli.failure import Failure, Refusal
 from odradek.cli.progress import Progress
 
 if TYPE_CHECKING:
-    from odradek.inspection.repair import Diagnosis, LogDirState
+    from odradek.inspection.diagnosis import Diagnosis
+    from odradek.inspection.log_dir_state import LogDirState
     from odradek.reactor.ports import Disk, Job
 
 
@@ -30,8 +31,8 @@ def add_to(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
 
 
 def _repair(options: argparse.Namespace) -> int:
-    from odradek.inspection import repair
     from odradek.inspection.file_forms import MalformedFile
+    from odradek.inspection.log_dir_state import METADATA_LOG, LogDirState
     from odradek.log.manager.log_dir import LogDirRefused, is_log_dir, lock_dir
     from odradek.reactor.adapters.disk import SystemDisk
 
@@ -46,9 +47,9 @@ def _repair(options: argparse.Namespace) -> int:
     except OSError as error:
         raise _unreadable(error, path) from None
     try:
-        state = repair.LogDirState(disk, path)
+        state = LogDirState(disk, path)
         damaged = _each(disk, state, wanted, options)
-        is_metadata_damaged = wanted in (None, repair.METADATA_LOG) and _metadata_log(disk, state, options)
+        is_metadata_damaged = wanted in (None, METADATA_LOG) and _metadata_log(disk, state, options)
     except MalformedFile as error:
         raise Refusal(f"{path}: a checkpoint cannot be read, line {error.position}: {error.reason}") from None
     except OSError as error:
@@ -62,32 +63,34 @@ def _repair(options: argparse.Namespace) -> int:
 
 def _place(disk: "Disk", options: argparse.Namespace) -> tuple[str, str | None]:
     """The log dir, and the one partition that is meant, if it is one."""
-    from odradek.log import names
+    from odradek.inspection.file_names import LOG
 
     path = options.directory.rstrip("/") or "/"
     if not disk.is_dir(path):
         raise Failure(f"{path}: no such directory")
     parent, _, name = path.rpartition("/")
-    is_partition = any(entry.endswith(names.LOG) for entry in disk.list(path))
+    is_partition = any(entry.endswith(f".{LOG}") for entry in disk.list(path))
     if is_partition and options.partition in (None, name):
         return parent or ".", name
     return path, options.partition
 
 
 def _each(disk: "Disk", state: "LogDirState", wanted: str | None, options: argparse.Namespace) -> int:
-    from odradek.inspection import repair
+    from odradek.inspection.diagnosis import diagnose
+    from odradek.inspection.log_dir_state import METADATA_LOG, partitions_in
+    from odradek.inspection.repair import mend
 
-    found = [each for each in repair.partitions_in(disk, state) if wanted in (None, each[0])]
-    is_known = bool(found) or (wanted == repair.METADATA_LOG and disk.is_dir(f"{state.path}/{wanted}"))
+    found = [each for each in partitions_in(disk, state) if wanted in (None, each[0])]
+    is_known = bool(found) or (wanted == METADATA_LOG and disk.is_dir(f"{state.path}/{wanted}"))
     if wanted is not None and not is_known:
         raise Failure(f"{state.path}: there is no partition {wanted}")
     damaged = 0
     progress = Progress("batches checked")
     for name, topic_partition in found:
-        diagnosis: Diagnosis = _finished(repair.diagnose(disk, state, name, topic_partition), progress)
+        diagnosis: Diagnosis = _finished(diagnose(disk, state, name, topic_partition), progress)
         if diagnosis.damages:
             damaged += 1
-            copies = [] if options.dry_run else _finished(repair.mend(disk, state, diagnosis), progress)
+            copies = [] if options.dry_run else _finished(mend(disk, state, diagnosis), progress)
             progress.done()
             _show(diagnosis, copies, options)
     progress.done()
@@ -96,10 +99,10 @@ def _each(disk: "Disk", state: "LogDirState", wanted: str | None, options: argpa
 
 def _metadata_log(disk: "Disk", state: "LogDirState", options: argparse.Namespace) -> bool:
     """Whether the quorum's log is damaged. It is left as it is: without some of its records it is another cluster."""
-    from odradek.inspection import repair
+    from odradek.inspection.diagnosis import diagnose_metadata_log
 
     progress = Progress("batches checked")
-    found: Diagnosis | None = _finished(repair.diagnose_metadata_log(disk, state), progress)
+    found: Diagnosis | None = _finished(diagnose_metadata_log(disk, state), progress)
     progress.done()
     if found is None or not found.damages:
         return False

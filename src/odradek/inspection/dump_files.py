@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from odradek.inspection import file_names
 from odradek.reactor.ports import Disk
 
 SEGMENT = "segment"  # batches: a .log, or a snapshot of the metadata log
@@ -21,26 +22,22 @@ INTERNAL_TOPICS = {
 }
 
 _BY_SUFFIX = {
-    ".log": SEGMENT,
+    f".{file_names.LOG}": SEGMENT,
     ".checkpoint": SEGMENT,
-    ".index": OFFSET_INDEX,
-    ".timeindex": TIME_INDEX,
-    ".txnindex": TRANSACTION_INDEX,
-    ".snapshot": PRODUCER_SNAPSHOT,
+    f".{file_names.OFFSET_INDEX}": OFFSET_INDEX,
+    f".{file_names.TIME_INDEX}": TIME_INDEX,
+    f".{file_names.TRANSACTION_INDEX}": TRANSACTION_INDEX,
+    f".{file_names.PRODUCER_SNAPSHOT}": PRODUCER_SNAPSHOT,
 }
 _TEXT_NAMES = {
-    "leader-epoch-checkpoint",
-    "recovery-point-offset-checkpoint",
-    "log-start-offset-checkpoint",
-    "replication-offset-checkpoint",
-    "cleaner-offset-checkpoint",
-    "partition.metadata",
-    "quorum-state",
-    "meta.properties",
-    ".kafka_cleanshutdown",
+    *file_names.CHECKPOINTS,
+    file_names.LEADER_EPOCHS,
+    file_names.PARTITION_METADATA,
+    file_names.QUORUM_STATE,
+    file_names.META_PROPERTIES,
+    file_names.CLEAN_SHUTDOWN,
 }
 _STATE = re.compile(r"\.(?:deleted|cleaned|swap|part)$")  # what a segment is on its way to, behind its own suffix
-_PARTITION_DIR = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)-[0-9]+(?:\.[0-9a-f]+-(?:delete|future|stray))?$")
 
 
 class DumpFile:
@@ -86,5 +83,5 @@ def files_under(disk: Disk, directory: str, below: str = "") -> Iterator[DumpFil
 
 def is_of_another_topic(path: str, topic: str) -> bool:
     """Whether the directory of the file says that it belongs to a topic that is not `topic`."""
-    found = _PARTITION_DIR.match(path.rpartition("/")[0].rpartition("/")[2])
-    return found is not None and found["topic"] != topic
+    found = file_names.partition_dir(path.rpartition("/")[0].rpartition("/")[2])
+    return found is not None and found.topic != topic

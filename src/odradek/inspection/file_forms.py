@@ -11,6 +11,7 @@ share nothing with the code that writes these files: a verifier that used it wou
 """
 
 import json
+from collections.abc import Iterable
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -27,6 +28,9 @@ SNAPSHOT_VERSION = 1
 SNAPSHOT_CRC_START = 6
 CHECKPOINT_VERSION = 0
 ABORTED_VERSION = 0
+
+
+Entry = tuple[int, list[str], list[int]]  # of a checkpoint: its line, names and numbers
 
 
 class MalformedFile(Exception):  # noqa: N818 - it names what is found, not what went wrong here
@@ -106,21 +110,21 @@ def producer_snapshot(data: bytes) -> SnapshotFile:
 
 def leader_epochs(data: bytes) -> list[tuple[int, int]]:
     """(epoch, start offset) in the order of the file."""
-    return [(epoch, start) for _, (epoch, start) in _checkpoint(data, 2)]
+    return [(numbers[0], numbers[1]) for _, _, numbers in _checkpoint(data, 0)]
 
 
 def offset_checkpoint(data: bytes) -> dict[tuple[str, int], int]:
     """Offsets by topic and partition."""
     found: dict[tuple[str, int], int] = {}
-    for line, (topic, partition, offset) in _checkpoint(data, 3):
+    for line, (topic,), (partition, offset) in _checkpoint(data, 1):
         if (topic, partition) in found:
             raise MalformedFile(f"{topic}-{partition} is listed twice", line)
         found[topic, partition] = offset
     return found
 
 
-def _checkpoint(data: bytes, width: int) -> list[tuple[int, list[Any]]]:
-    """(line, fields) of each entry. An empty file is what a broker leaves that was stopped before it wrote one."""
+def _checkpoint(data: bytes, names: int) -> list[Entry]:
+    """Its entries, each of so many names and two numbers. A broker that stops before it wrote one leaves it empty."""
     lines = _text(data).splitlines()
     if not lines:
         return []
@@ -130,14 +134,14 @@ def _checkpoint(data: bytes, width: int) -> list[tuple[int, list[Any]]]:
     count = _whole(lines[1] if len(lines) > 1 else "", 2)
     if count != len(lines) - 2:
         raise MalformedFile(f"the file says it has {count} entries and has {len(lines) - 2}", 2)
-    return [(number, _fields(line, width, number)) for number, line in enumerate(lines[2:], 3)]
+    return [_entry(line, names, number) for number, line in enumerate(lines[2:], 3)]
 
 
-def _fields(line: str, width: int, number: int) -> list[Any]:
+def _entry(line: str, names: int, number: int) -> Entry:
     parts = line.split()
-    if len(parts) != width:
-        raise MalformedFile(f"{line!r} is no entry of {width} fields", number)
-    return [*parts[: width - 2], *(_whole(part, number) for part in parts[width - 2 :])]
+    if len(parts) != names + 2:
+        raise MalformedFile(f"{line!r} is no entry of {names + 2} fields", number)
+    return number, parts[:names], [_whole(part, number) for part in parts[names:]]
 
 
 def _whole(text: str, line: int) -> int:
@@ -152,6 +156,12 @@ def _text(data: bytes) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise MalformedFile("the file is not text", data[: error.start].count(b"\n") + 1) from None
+
+
+def checkpoint_file(entries: Iterable[str]) -> bytes:
+    """A checkpoint with these lines, for what repair has to write anew."""
+    lines = list(entries)
+    return "".join(f"{line}\n" for line in (str(CHECKPOINT_VERSION), str(len(lines)), *lines)).encode()
 
 
 def topic_id(data: bytes) -> bytes:

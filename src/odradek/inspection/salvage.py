@@ -12,12 +12,13 @@ follower) takes the repaired log for a damaged one. Only at the end of the log n
 from collections.abc import Callable
 from typing import NamedTuple
 
+from odradek.broken_rule import present
 from odradek.protocol import errors
 from odradek.records import layout
 from odradek.records.batch import Batch, RecordBatch, batch_size
-from odradek.records.layout import NO_LEADER_EPOCH, NO_TIMESTAMP
+from odradek.records.crc import crc32c
+from odradek.records.layout import NO_LEADER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP
 from odradek.records.legacy import LegacyBatch
-from odradek.records.writer import BatchFields, framed
 
 EpochAt = Callable[[int], int]  # the leader epoch of an offset
 
@@ -163,8 +164,7 @@ class Salvage:
                 end_offset = self._reached if self.next_offset < self._reached else None
                 self.lost.append(Lost(self.next_offset, end_offset))
         elif self._is_missing_some:
-            assert self._end_offset is not None
-            self._fill(self._end_offset)
+            self._fill(present(self._end_offset, "a segment that is not the last ends where the next one begins"))
 
     def fill_to(self, end_offset: int) -> None:
         """The end of a sealed segment was lost where a batch ends."""
@@ -173,5 +173,23 @@ class Salvage:
 
 
 def empty_batch(first: int, end: int, epoch: int) -> bytes:
-    fields = BatchFields(partition_leader_epoch=epoch)
-    return framed(b"", fields, 0, first, end - 1 - first, NO_TIMESTAMP, NO_TIMESTAMP, 0)
+    """A batch without records that holds the offsets from `first` up to `end`."""
+    batch = bytearray(
+        layout.HEADER.pack(
+            first,
+            layout.HEADER_SIZE - layout.LOG_OVERHEAD,
+            epoch,
+            layout.MAGIC_MAX,
+            0,  # the checksum, which needs the rest
+            0,
+            end - 1 - first,
+            NO_TIMESTAMP,
+            NO_TIMESTAMP,
+            NO_PRODUCER_ID,
+            NO_PRODUCER_EPOCH,
+            NO_SEQUENCE,
+            0,
+        )
+    )
+    layout.CRC.pack_into(batch, layout.CRC_OFFSET, crc32c(memoryview(batch)[layout.ATTRIBUTES_OFFSET :]))
+    return bytes(batch)

@@ -4,12 +4,21 @@ The dir's own files come first, because the clean-shutdown marker and the recove
 left; then every partition; then what the checkpoints and topic ids say of them, which only a walk can confirm.
 """
 
-import re
 from collections.abc import Callable
 
 from odradek.config import properties
 from odradek.config.errors import ConfigError
 from odradek.inspection import file_forms
+from odradek.inspection.file_names import (
+    CHECKPOINTS,
+    CLEAN_SHUTDOWN,
+    CLEANER,
+    HIGH_WATERMARK,
+    LOG_START,
+    META_PROPERTIES,
+    RECOVERY_POINT,
+    partition_dir,
+)
 from odradek.inspection.findings import Finding, Report, Summary
 from odradek.inspection.verify_metadata import check_snapshot
 from odradek.inspection.verify_partition import Checkpoints, PartitionCheck
@@ -19,19 +28,9 @@ from odradek.reactor.ports import Disk, Job
 
 PRODUCER_EXPIRATION_MS = 86_400_000  # producer.id.expiration.ms
 
-RECOVERY_POINT = "recovery-point-offset-checkpoint"
-LOG_START = "log-start-offset-checkpoint"
-HIGH_WATERMARK = "replication-offset-checkpoint"
-CLEANER = "cleaner-offset-checkpoint"
-CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEANER)
-CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
-META_PROPERTIES = "meta.properties"
 BOOTSTRAP = "bootstrap.checkpoint"
 _KNOWN_FILES = {*CHECKPOINTS, CLEAN_SHUTDOWN, META_PROPERTIES, BOOTSTRAP, ".lock"}
 _KNOWN_DIRS = {"remote-log-index-cache"}
-
-_PARTITION = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>[0-9]+)$")
-_MARKED = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>[0-9]+)\.[0-9a-f]+-(?P<mark>delete|future|stray)$")
 
 Offsets = dict[tuple[str, int], int]
 
@@ -130,22 +129,26 @@ class _DirCheck:
         The cleaner writes its file when it has compacted something, the replicas theirs when there is one of them (the
         metadata log is none). The other two a clean stop writes in any case, be it without an entry.
         """
-        partitions = (found["topic"] for found in map(_PARTITION.match, self._names) if found)
-        return name == CLEANER or (name == HIGH_WATERMARK and set(partitions) <= {CLUSTER_METADATA_TOPIC})
+        topics = {found.topic for found in map(partition_dir, self._names) if found and not found.mark}
+        return name == CLEANER or (name == HIGH_WATERMARK and topics <= {CLUSTER_METADATA_TOPIC})
 
     def _check_directory(self, name: str) -> Job:
-        if found := _PARTITION.match(name):
-            key = (found["topic"], int(found["partition"]))
-            partition = self._partition(name, found["topic"], self._checkpoints_of(key))
+        found = partition_dir(name)
+        if found is None:
+            if name not in _KNOWN_DIRS:
+                reason = "not the directory of a partition; Kafka refuses to start with it"
+                self._report.error("names", name, None, reason)
+            return
+        key = (found.topic, found.partition)
+        if not found.mark:
+            partition = self._partition(name, found.topic, self._checkpoints_of(key))
             self._partitions[key] = partition
             yield from partition.run()
-        elif found := _MARKED.match(name):
-            self._report.note("names", name, None, f"a directory marked for {found['mark']}")
-            self._dropped.add((found["topic"], int(found["partition"])))
-            if found["mark"] == "future":
-                yield from self._partition(name, found["topic"], Checkpoints()).run()
-        elif name not in _KNOWN_DIRS:
-            self._report.error("names", name, None, "not the directory of a partition; Kafka refuses to start with it")
+            return
+        self._report.note("names", name, None, f"a directory marked for {found.mark}")
+        self._dropped.add(key)
+        if found.mark == "future":
+            yield from self._partition(name, found.topic, Checkpoints()).run()
 
     def _partition(self, name: str, topic: str, checkpoints: Checkpoints) -> PartitionCheck:
         return PartitionCheck(

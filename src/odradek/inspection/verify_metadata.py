@@ -30,7 +30,6 @@ def check_quorum_state(partition: "PartitionCheck") -> None:
     except (file_forms.MalformedFile, errors.EncodeError) as error:
         partition.report.error("C2", file, 1, str(error))
         return
-    assert isinstance(state, QuorumStateData)
     newest = partition.epochs.entries[-1][0] if partition.epochs.entries else -1
     if state.leader_epoch < newest:
         message = f"leader epoch {state.leader_epoch}, the log has epoch {newest}"

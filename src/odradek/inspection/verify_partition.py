@@ -7,7 +7,8 @@ stop nothing may be wrong anywhere.
 
 import re
 
-from odradek.inspection import file_forms
+from odradek.inspection import file_forms, file_names
+from odradek.inspection.file_names import LEADER_EPOCHS, PARTITION_METADATA, segment_file
 from odradek.inspection.findings import Report
 from odradek.inspection.verify_index import EpochCheck
 from odradek.inspection.verify_replay import Replay
@@ -16,12 +17,11 @@ from odradek.inspection.verify_snapshots import Snapshot, SnapshotCheck, read_en
 from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
 from odradek.reactor.ports import Disk, Job
 
-_SEGMENT_FILE = re.compile(r"(?P<base>[0-9]{20})\.(?P<suffix>log|index|timeindex|txnindex|snapshot)$")
 _METADATA_SNAPSHOT = re.compile(r"(?P<offset>[0-9]{20})-(?P<epoch>[0-9]{10})\.checkpoint$")
 _ON_ITS_WAY = re.compile(r".*\.(?P<state>deleted|cleaned|swap|part|tmp)$")
 _KEPT_COPY = re.compile(r".*\.[0-9]+\.damaged$")
-_OTHER_NAMES = {"leader-epoch-checkpoint", "partition.metadata"}
-_QUORUM_NAMES = {"quorum-state", "recovery-point-offset-checkpoint"}
+_OTHER_NAMES = {LEADER_EPOCHS, PARTITION_METADATA}
+_QUORUM_NAMES = {file_names.QUORUM_STATE, file_names.RECOVERY_POINT}
 
 
 class Checkpoints:
@@ -68,7 +68,7 @@ class PartitionCheck:
         self.first_base_offset = 0
         self.is_ended = False  # a batch past the recovery point was bad: recovery cuts the log there
         self.replay = Replay()
-        self.epochs = EpochCheck(f"{name}/leader-epoch-checkpoint", None)
+        self.epochs = EpochCheck(f"{name}/{LEADER_EPOCHS}", None)
         self.snapshots = SnapshotCheck(report, self.replay, [], 0, 0)
         self._directory = directory
         self._expiration_ms = producer_expiration_ms
@@ -117,11 +117,12 @@ class PartitionCheck:
             yield from self._check_metadata_files()
 
     def _sort_names(self) -> None:
-        self._files = {suffix: [] for suffix in ("log", "index", "timeindex", "txnindex", "snapshot")}
+        suffixes = (file_names.LOG, *file_names.INDEXES, file_names.PRODUCER_SNAPSHOT)
+        self._files = {suffix: [] for suffix in suffixes}
         self._names = self.disk.list(self._directory)
         for name in self._names:
-            if found := _SEGMENT_FILE.match(name):
-                self._files[found["suffix"]].append(int(found["base"]))
+            if parts := file_names.parse_segment_file(name):
+                self._files[parts[1]].append(parts[0])
             elif found := _ON_ITS_WAY.match(name):
                 self.report.note("names", self.shown(name), None, f"a file on its way: .{found['state']}")
             elif _KEPT_COPY.match(name):
@@ -135,15 +136,15 @@ class PartitionCheck:
         return base_offset in self._files[suffix]
 
     def _check_orphans(self, bases: set[int]) -> None:
-        for suffix in ("index", "timeindex", "txnindex"):
+        for suffix in file_names.INDEXES:
             for base_offset in self._files[suffix]:
                 if base_offset not in bases:
-                    file = self.shown(f"{base_offset:020d}.{suffix}")
+                    file = self.shown(segment_file(base_offset, suffix))
                     self.report.judge(self.may_be_lost(base_offset), "names", file, None, "there is no such segment")
 
     def _check_segment(self, base_offset: int, next_base: int | None) -> Job:
         if self.is_ended:
-            file = self.shown(f"{base_offset:020d}.log")
+            file = self.shown(segment_file(base_offset, file_names.LOG))
             self.report.note("L7", file, 0, "recovery deletes this segment: the log ends before it")
             return
         self.report.segments += 1
@@ -152,24 +153,23 @@ class PartitionCheck:
     def _read_snapshots(self) -> list[Snapshot]:
         found = []
         for offset in self._files["snapshot"]:
-            name = f"{offset:020d}.snapshot"
+            name = segment_file(offset, file_names.PRODUCER_SNAPSHOT)
             file, is_legal = self.shown(name), self.may_be_lost(offset)
             entries = read_entries(self.report, file, self.disk.read(self.path(name)), is_legal)
             found.append(Snapshot(offset, file, entries, self.disk.mtime_ms(self.path(name)), is_legal))
         return found
 
     def _read_epochs(self) -> list[tuple[int, int]] | None:
-        name = "leader-epoch-checkpoint"
-        if name not in self._names:
+        if LEADER_EPOCHS not in self._names:
             return None
         try:
-            return file_forms.leader_epochs(self.disk.read(self.path(name)))
+            return file_forms.leader_epochs(self.disk.read(self.path(LEADER_EPOCHS)))
         except file_forms.MalformedFile as error:
-            self.report.error("L3", self.shown(name), error.position, error.reason)
+            self.report.error("L3", self.epochs.file, error.position, error.reason)
             return None
 
     def _check_epoch_ends(self) -> None:
-        if "leader-epoch-checkpoint" not in self._names and self.epochs.latest_epoch >= 0:  # magic 0 and 1 have none
+        if LEADER_EPOCHS not in self._names and self.epochs.latest_epoch >= 0:  # magic 0 and 1 have none
             self.report.judge(not self.is_clean, "L3", self.epochs.file, None, "the file is missing")
         problem = self.epochs.order_problem()
         if problem is not None:
@@ -181,7 +181,7 @@ class PartitionCheck:
                 self.report.judge(self.may_be_lost(self.log_end_offset), "L3", self.epochs.file, line, message)
 
     def _read_topic_id(self) -> None:
-        name = "partition.metadata"
+        name = PARTITION_METADATA
         if name not in self._names:
             self.report.note("topic id", self.shown(name), None, "the file is missing, as before Kafka 2.8")
             return

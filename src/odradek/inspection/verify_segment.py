@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from odradek.inspection import file_forms
 from odradek.inspection.batch_walk import ZEROS, BatchWalk
 from odradek.inspection.file_forms import AbortedTransaction
+from odradek.inspection.file_names import segment_file
 from odradek.inspection.verify_index import OffsetIndexCheck, TimeIndexCheck
 from odradek.protocol import errors
 from odradek.reactor.ports import Job
@@ -57,7 +58,7 @@ class SegmentCheck:
             self._finish_indexes()
 
     def _name(self, suffix: str) -> str:
-        return f"{self._base_offset:020d}.{suffix}"
+        return segment_file(self._base_offset, suffix)
 
     def _file(self, suffix: str) -> str:
         return self._partition.shown(self._name(suffix))

@@ -7,7 +7,9 @@ import pytest
 
 from log_kit import batch, read_records, run
 from manager_kit import SimBroker, values
-from odradek.inspection.repair import LogDirState, diagnose, mend
+from odradek.inspection.diagnosis import diagnose
+from odradek.inspection.log_dir_state import LogDirState
+from odradek.inspection.repair import mend
 from odradek.log import names
 from odradek.log.checkpoint import read_offsets
 from odradek.records import layout

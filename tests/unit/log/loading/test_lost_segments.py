@@ -4,7 +4,9 @@ import pytest
 
 from log_kit import run
 from manager_kit import CrashedError, SimBroker, values
-from odradek.inspection.repair import LogDirState, diagnose, mend
+from odradek.inspection.diagnosis import diagnose
+from odradek.inspection.log_dir_state import LogDirState
+from odradek.inspection.repair import mend
 from odradek.log import failpoint, names
 from odradek.log.loading.lost_segments import LostSegment, lost_segments
 from odradek.sim.crash import SimCrash
@@ -108,7 +110,7 @@ def test_repair_lets_a_log_begin_again(broker, is_clean):
     fill(broker, is_clean=is_clean)
     lose(broker, 0, 2, 4)
     found = repaired(broker)
-    assert found.lost_count == 6 and found.end_offset == 0
+    assert sum(lost.end - lost.first for lost in found.lost) == 6 and found.end_offset == 0
     log = broker.start().get("bad", 0)
     assert log.log_end_offset == 0 and broker.set_aside == []
     broker.append(log, "new")
