@@ -7,7 +7,7 @@ TOOLS := $(VENV)/.tools
 SOURCES := pyproject.toml setup.py $(shell find src -name '*.pyx')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup start test lint format unit property sim fuzz interop system bench wheel long pages clean
+.PHONY: help setup start test lint format unit property sim fuzz interop system bench wheel long mutants pages clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -78,8 +78,11 @@ wheel: setup ## a wheel with the compiled extensions and a source distribution, 
 long: setup ## what is too long for CI: many more examples, an hour of fuzzing, the suites in ODRADEK_SUITES
 	$(PY) tools/stages.py --long
 
+mutants: setup ## which small mistakes in the source no test notices (ARGS='--sample 60 --paths src/odradek/config')
+	$(PY) tools/mutants.py $(ARGS)
+
 clean: ## remove what the other targets made
 	rm -rf .venv .venv-3.* build dist fuzz-corpus fuzz-requests src/*.egg-info src/odradek/native_build.txt
-	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .mutants .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests bench tools -name __pycache__ -prune -exec rm -rf {} +
 	find src -name '*.so' -delete -o -name '_*.c' -delete
