@@ -1,3 +1,30 @@
-"""Odradek: Apache Kafka in Python."""
+"""Odradek: Apache Kafka in Python.
+
+The public names, imported when they are first used: to import the package costs next to nothing, and a process that
+needs one of them does not load the others.
+"""
 
 __version__ = "0.1.0"
+__all__ = ["Header", "Record", "__version__", "errors"]
+
+TYPE_CHECKING = False  # as type checkers know it: `typing` itself would be half of what this module costs
+
+if TYPE_CHECKING:
+    from odradek import errors
+    from odradek.records.record import Header, Record
+else:
+    # Type checkers do not see this: to them, a name that is not above is a mistake.
+    _MODULES = {"Header": "odradek.records.record", "Record": "odradek.records.record"}
+
+    def __getattr__(name):
+        from importlib import import_module
+
+        if name == "errors":
+            return import_module("odradek.errors")
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(_MODULES[name]), name)
+        return value
+
+    def __dir__():
+        return sorted({*globals(), *__all__})
