@@ -99,7 +99,8 @@ def _state_of(root: Path, tests: list[str]) -> str:
 
 def _record(workspace: Workspace, kept: Path, tests: list[str], jobs: int) -> None:
     kept.mkdir(parents=True, exist_ok=True)
-    command = workspace.pytest("-p", "mutation.recording", "-n", str(jobs), "--tb=line", *tests)
+    options = ["-p", "mutation.recording", "-n", str(jobs), "--tb=line", "--continue-on-collection-errors"]
+    command = workspace.pytest(*options, *tests)
     environment = workspace.environment(**{recording.VARIABLE: str(kept)})
     with outside.Session(command, seconds=RECORDING_SECONDS_MAX, cwd=workspace.root, env=environment) as running:
         running.wait()

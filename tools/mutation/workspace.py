@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import outside
+
 LEFT_BEHIND = (".git", ".venv*", ".mutants", ".*_cache", ".hypothesis", "build", "dist", "fuzz-*", "logs")
 TOOLS = Path(__file__).resolve().parent.parent
 
@@ -19,6 +21,7 @@ class Workspace:
     def __init__(self, root: Path, copy: Path) -> None:
         self.root = copy
         shutil.copytree(root, copy, symlinks=True, ignore=shutil.ignore_patterns(*LEFT_BEHIND))
+        outside.run(["git", "init", "--quiet", copy], check=True)  # tests ask it which files there are
 
     def environment(self, **more: str) -> dict[str, str]:
         """The copy's package comes before the one that is installed. What it compiles, it keeps to itself."""
