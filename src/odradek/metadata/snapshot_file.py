@@ -100,10 +100,10 @@ class _Reader:
             elif self._timestamp is None:
                 raise CorruptSnapshot("a record stands before the header")
             else:
-                self._records.append(METADATA.decode(record.value))
+                self._records.append(METADATA.decode(record.value or b""))
 
     def _take_control(self, record: Record) -> None:
-        kind, value = control.control_type(record.key), record.value
+        kind, value = control.control_type(record.key), record.value or b""
         if kind == control.SNAPSHOT_HEADER:
             self._timestamp = SnapshotHeaderRecord.decode(value, 0).last_contained_log_timestamp
         elif kind == control.KRAFT_VERSION:
