@@ -7,10 +7,11 @@ carry is `EncodeError`.
 from struct import Struct as Layout
 from typing import Any, Protocol
 
+from odradek.broken_rule import BrokenRuleError
 from odradek.protocol.decoder import Decoder
 from odradek.protocol.encoder import Encoder
 from odradek.protocol.errors import EncodeError, PeerProtocolError
-from odradek.protocol.parts import Part, records_size
+from odradek.protocol.parts import Buffer, Part, records_size
 from odradek.protocol.plan import LENGTH_MAX, Plan, decoded_bytes_budget
 
 REQUEST_HEAD_BYTES = 10  # API key, version, correlation id, size of the client id
@@ -20,25 +21,25 @@ _FLEXIBLE_HEAD = Layout(">iib")  # and no tags
 
 
 class Executor(Protocol):
-    """What both executors offer."""
+    """What both executors offer. A message is one of the class of the plan, which no type can say here."""
 
-    def decode(self, plan: Plan, data: Any, at: int) -> tuple[Any, int]:
+    def decode(self, plan: Plan, data: Buffer, at: int) -> tuple[Any, int]:
         """The message at byte `at` of `data`, and the position behind it."""
 
-    def decode_request(self, plan: Plan, header_plan: Plan | None, frame: Any) -> tuple[Any, str | None, int]:
+    def decode_request(self, plan: Plan, header_plan: Plan | None, frame: Buffer) -> tuple[Any, str | None, int]:
         """The request behind the first ten bytes of its frame, the client id before it, and where its body begins.
 
         `header_plan` is that of a header with tagged fields, None if the API and version have another.
         """
 
-    def encode(self, plan: Plan, message: Any) -> list[Part]:
+    def encode(self, plan: Plan, message: object) -> list[Part]:
         """The parts to send in order."""
 
-    def encode_response(self, plan: Plan, message: Any, correlation_id: int, has_tags: bool) -> list[Part]:
-        """The same with the length of all of it and the response header before it."""
+    def encode_response(self, plan: Plan, message: object, correlation_id: int, has_tags: bool) -> list[Part]:
+        """The parts to send in order, with the length of the whole frame and the response header before them."""
 
 
-def decode(plan: Plan, data: Any, at: int = 0) -> tuple[Any, int]:
+def decode(plan: Plan, data: Buffer, at: int = 0) -> tuple[Any, int]:
     """The message at byte `at` of `data`, and the position behind it."""
     if at < 0:
         raise ValueError(f"no message begins at byte {at}")
@@ -47,7 +48,7 @@ def decode(plan: Plan, data: Any, at: int = 0) -> tuple[Any, int]:
     return decoder.struct(plan), decoder.position
 
 
-def decode_request(plan: Plan, header_plan: Plan | None, frame: Any) -> tuple[Any, str | None, int]:
+def decode_request(plan: Plan, header_plan: Plan | None, frame: Buffer) -> tuple[Any, str | None, int]:
     view = memoryview(frame).cast("B")
     at = REQUEST_HEAD_BYTES
     if len(view) < at:
@@ -70,14 +71,14 @@ def _client_id(view: memoryview, at: int) -> tuple[str | None, int]:
         raise PeerProtocolError("the client id is not UTF-8", at) from None
 
 
-def encode(plan: Plan, message: Any) -> list[Part]:
+def encode(plan: Plan, message: object) -> list[Part]:
     """The parts to send in order: bytes, and between them the records as they were handed in."""
     encoder = Encoder()
     encoder.struct(plan, message)
     return encoder.finish()
 
 
-def encode_response(plan: Plan, message: Any, correlation_id: int, has_tags: bool) -> list[Part]:
+def encode_response(plan: Plan, message: object, correlation_id: int, has_tags: bool) -> list[Part]:
     parts = encode(plan, message)
     head_bytes = _FLEXIBLE_HEAD.size if has_tags else _PLAIN_HEAD.size
     total = head_bytes + sum(map(records_size, parts))
@@ -87,6 +88,7 @@ def encode_response(plan: Plan, message: Any, correlation_id: int, has_tags: boo
         _FLEXIBLE_HEAD.pack(total - 4, correlation_id, 0) if has_tags else _PLAIN_HEAD.pack(total - 4, correlation_id)
     )
     first = parts[0]
-    assert isinstance(first, bytes), "a length stands before the first records"
+    if not isinstance(first, bytes):
+        raise BrokenRuleError("a message begins with bytes of its own: a length stands before the first records")
     parts[0] = head + first
     return parts

@@ -23,7 +23,7 @@ from odradek.protocol import field as kinds
 from odradek.protocol.codec import Executor
 from odradek.protocol.errors import UnsupportedVersion
 from odradek.protocol.field import ARRAY, STRUCT, ZERO_UUID, Field, parse_versions
-from odradek.protocol.parts import Part, RecordsLike, records_size
+from odradek.protocol.parts import Buffer, Part, RecordsLike, records_size
 from odradek.protocol.plan import DECODED_BYTES_BASE, REQUEST_DECODED_BYTES_MAX, Plan, make_plan
 from odradek.protocol.uuids import format_uuid
 
@@ -319,13 +319,13 @@ class Message(Struct):
         return plan
 
     @classmethod
-    def decode(cls, data: Any, version: int, at: int = 0) -> Self:
+    def decode(cls, data: Buffer, version: int, at: int = 0) -> Self:
         """The message that stands in `data` from byte `at` on; what follows it is ignored, as Kafka does."""
         message, _ = executor.decode(cls.plan(version), data, at)
         return cast(Self, message)
 
     @classmethod
-    def decode_prefix(cls, data: Any, version: int, at: int = 0) -> tuple[Self, int]:
+    def decode_prefix(cls, data: Buffer, version: int, at: int = 0) -> tuple[Self, int]:
         """The message, and the position behind it."""
         return cast("tuple[Self, int]", executor.decode(cls.plan(version), data, at))
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from struct import Struct as Packer
 from typing import Any
 
+from odradek.broken_rule import BrokenRuleError
 from odradek.protocol.errors import PeerProtocolError
 from odradek.protocol.field import ARRAY, BYTES, RECORDS, STRING, STRUCT
 from odradek.protocol.plan import (
@@ -87,7 +88,8 @@ class Decoder:
         return self.view[start:end]
 
     def nested(self, step: Step) -> Any:
-        assert step.plan is not None
+        if step.plan is None:
+            raise BrokenRuleError("the step of a struct has the plan of that struct")
         if step.nullable:
             position = self.position
             if position >= self.end:
@@ -113,7 +115,8 @@ class Decoder:
                 setattr(message, step.name, [])
             return
         item = step.item
-        assert item is not None
+        if item is None:
+            raise BrokenRuleError("the step of an array has the step of its elements")
         if count > (self.end - self.position) // item.size_min:
             remains = remaining(self.end - self.position)
             raise self.error(f"{step.name} claims {counted(count, 'element')}, {remains}")

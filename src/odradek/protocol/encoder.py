@@ -7,6 +7,7 @@ from struct import error as StructError  # noqa: N812 - the name says what it is
 from struct import pack
 from typing import Any
 
+from odradek.broken_rule import BrokenRuleError
 from odradek.protocol.errors import EncodeError
 from odradek.protocol.field import ARRAY, BYTES, FORMATS, KIND_NAMES, RECORDS, STRING, STRUCT, UUID
 from odradek.protocol.parts import Part
@@ -92,7 +93,8 @@ class Encoder:
             self.out = bytearray()
 
     def nested(self, plan: Plan, step: Step, value: Any) -> None:
-        assert step.plan is not None
+        if step.plan is None:
+            raise BrokenRuleError("the step of a struct has the plan of that struct")
         if step.nullable:
             if value is None:
                 self.out.append(0 if step.tag is not None else 0xFF)
@@ -104,7 +106,8 @@ class Encoder:
 
     def array(self, plan: Plan, step: Step, value: Any) -> None:
         item = step.item
-        assert item is not None
+        if item is None:
+            raise BrokenRuleError("the step of an array has the step of its elements")
         if value is None:
             self.null(plan, step, b"\xff\xff\xff\xff")
             return

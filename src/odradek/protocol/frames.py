@@ -6,14 +6,21 @@
   same without the frame version.
 """
 
-from typing import Any
-
+from odradek.broken_rule import BrokenRuleError
 from odradek.protocol import registry
 from odradek.protocol.declare import Message
 from odradek.protocol.errors import PeerProtocolError
+from odradek.protocol.parts import Buffer
 from odradek.protocol.words import remaining
 
 METADATA_FRAME_VERSION = 1
+
+
+def _record_type(message: Message | type[Message]) -> int:
+    record_type = message.api_key
+    if record_type is None:
+        raise BrokenRuleError(f"an internal record has a type: {message!r}")
+    return record_type
 
 
 class CoordinatorRecords:
@@ -28,24 +35,22 @@ class CoordinatorRecords:
 
     def encode_key(self, key: Message) -> bytes:
         """The record type and the key."""
-        assert key.api_key is not None
-        return key.api_key.to_bytes(2, "big") + key.to_bytes(0)
+        return _record_type(key).to_bytes(2, "big") + key.to_bytes(0)
 
     def encode_value(self, value: Message, version: int) -> bytes:
         """The version and the value."""
         return version.to_bytes(2, "big") + value.to_bytes(version)
 
-    def decode_key(self, data: Any) -> Message | None:
+    def decode_key(self, data: Buffer) -> Message | None:
         """The key, or None for a record type that is not known here: a newer release may have written it."""
         self._load()
         cls = self._keys.get(_int16(data, "record type"))
         return cls.decode(data, 0, at=2) if cls is not None else None
 
-    def decode_value(self, key: Message, data: Any) -> Message:
+    def decode_value(self, key: Message, data: Buffer) -> Message:
         """The value that belongs to a key; a version that nobody declares is an error."""
         self._load()
-        assert key.api_key is not None
-        cls = self._values[key.api_key]
+        cls = self._values[_record_type(key)]
         version = _int16(data, "value version")
         if version not in cls.versions:
             raise PeerProtocolError(f"{cls.__name__} has no version {version}", 0)
@@ -58,8 +63,7 @@ class CoordinatorRecords:
         values: dict[int, type[Message]] = {}
         for module in self._modules:
             for name, cls in registry.messages_of(module).items():
-                assert cls.api_key is not None
-                (keys if name.endswith("Key") else values)[cls.api_key] = cls
+                (keys if name.endswith("Key") else values)[_record_type(cls)] = cls
         # Whole tables, the one that is looked at last: jobs of several threads may be the first to ask.
         self._values = values
         self._keys = keys
@@ -70,7 +74,7 @@ TRANSACTIONS = CoordinatorRecords(registry.TRANSACTION_RECORDS)
 SHARE_STATE = CoordinatorRecords(registry.SHARE_RECORDS)
 
 
-def _int16(data: Any, what: str) -> int:
+def _int16(data: Buffer, what: str) -> int:
     if len(data) < 2:
         raise PeerProtocolError(f"the {what} needs 2 bytes, {remaining(len(data))}", 0)
     return int.from_bytes(data[:2], "big", signed=True)
@@ -88,11 +92,10 @@ class TypedRecords:
 
     def encode(self, record: Message, version: int) -> bytes:
         """The record behind its frame."""
-        assert record.api_key is not None
         head = _uvarint(METADATA_FRAME_VERSION) if self._has_frame_version else b""
-        return head + _uvarint(record.api_key) + _uvarint(version) + record.to_bytes(version)
+        return head + _uvarint(_record_type(record)) + _uvarint(version) + record.to_bytes(version)
 
-    def decode(self, data: Any) -> tuple[Message, int]:
+    def decode(self, data: Buffer) -> tuple[Message, int]:
         """The record and its version. A type or version that nobody declares is an error: state would be lost."""
         self._load()
         at = 0
@@ -115,8 +118,7 @@ class TypedRecords:
         by_type: dict[int, type[Message]] = {}
         for module in self._modules:
             for cls in registry.messages_of(module).values():
-                assert cls.api_key is not None
-                by_type[cls.api_key] = cls
+                by_type[_record_type(cls)] = cls
         self._by_type = by_type  # whole: jobs of several threads may be the first to ask
 
 
@@ -133,7 +135,7 @@ def _uvarint(value: int) -> bytes:
     return bytes(out)
 
 
-def _read_uvarint(data: Any, at: int, what: str) -> tuple[int, int]:
+def _read_uvarint(data: Buffer, at: int, what: str) -> tuple[int, int]:
     value = 0
     for shift in range(0, 35, 7):
         if at >= len(data):

@@ -14,18 +14,20 @@ from odradek.protocol import field as kinds
 from odradek.protocol.declare import Message, Struct
 from odradek.protocol.errors import EncodeError
 from odradek.protocol.field import Field
-from odradek.protocol.json_value import parse_base64, parse_value, shown
+from odradek.protocol.json_value import JsonObject, parse_base64, parse_value, shown
+from odradek.protocol.parts import Buffer
 from odradek.protocol.plan import TAG_MAX
 from odradek.protocol.uuids import format_uuid
 
 M = TypeVar("M", bound=Message)
+S = TypeVar("S", bound=Struct)
 
 UNKNOWN_TAGS = "_unknownTags"
 
 
-def to_json(message: Struct, version: int, *, unknown_tags: bool = False) -> dict[str, Any]:
+def to_json(message: Struct, version: int, *, unknown_tags: bool = False) -> JsonObject:
     """The fields that `version` carries, as Kafka shows them; with `unknown_tags` also those that it does not show."""
-    form: dict[str, Any] = {}
+    form: JsonObject = {}
     for field in message.fields:
         if not field.in_version(version):
             continue
@@ -50,19 +52,17 @@ def _value_to_json(field: Field, value: Any, version: int, unknown_tags: bool) -
     return _base64(value) if field.kind in (kinds.BYTES, kinds.RECORDS) else value
 
 
-def _base64(data: Any) -> str:
+def _base64(data: Buffer) -> str:
     return b64encode(data).decode("ascii")
 
 
-def from_json(cls: type[M], form: Any, version: int, *, unknown_tags: bool = False, where: str | None = None) -> M:
+def from_json(cls: type[M], form: object, version: int, *, unknown_tags: bool = False, where: str | None = None) -> M:
     """The message. Whatever `version` cannot carry is an EncodeError that names the place: `X.topics[2].name`.
 
     With `unknown_tags` those that `to_json` shows are read too; `where` is the place of `form` in a larger one.
     """
     reader = _Reader(version, unknown_tags, cls.is_flexible(version))
-    message = reader.struct(cls, form, where or cls.__name__)
-    assert isinstance(message, cls)
-    return message
+    return reader.struct(cls, form, where or cls.__name__)
 
 
 class _Reader:
@@ -73,7 +73,7 @@ class _Reader:
         self.unknown_tags = unknown_tags
         self.flexible = flexible
 
-    def struct(self, cls: type[Struct], form: Any, where: str) -> Struct:
+    def struct(self, cls: type[S], form: object, where: str) -> S:
         if not isinstance(form, dict):
             raise EncodeError(f"{where} is {shown(form)} where an object is expected")
         left = dict(form)
@@ -92,7 +92,7 @@ class _Reader:
             raise EncodeError(f"{where} has no field {shown(next(iter(left)))} in version {self.version}")
         return cls(**values)
 
-    def value(self, field: Field, form: Any, where: str) -> Any:
+    def value(self, field: Field, form: object, where: str) -> Any:
         if form is None:
             if not field.nullable_in(self.version):
                 raise EncodeError(f"{where} is null, which version {self.version} does not allow")
@@ -104,7 +104,7 @@ class _Reader:
             return self.struct(field.item, form, where)
         return parse_value(field.kind, form, where)
 
-    def tags(self, cls: type[Struct], form: Any, where: str) -> tuple[tuple[int, bytes], ...]:
+    def tags(self, cls: type[Struct], form: object, where: str) -> tuple[tuple[int, bytes], ...]:
         if not self.flexible:
             raise EncodeError(f"{where} is set, but version {self.version} carries no tagged fields")
         taken = {field.tag: field.json_name for field in cls.fields if field.in_version(self.version)}
@@ -119,13 +119,13 @@ class _Reader:
         return tuple(sorted(found.items()))
 
 
-def _checked_list(form: Any, where: str) -> list[Any]:
+def _checked_list(form: object, where: str) -> list[object]:
     if not isinstance(form, list):
         raise EncodeError(f"{where} is {shown(form)} where a list is expected")
     return form
 
 
-def _unknown_tag(form: Any, where: str) -> tuple[int, bytes]:
+def _unknown_tag(form: object, where: str) -> tuple[int, bytes]:
     if not isinstance(form, dict) or form.keys() != {"tag", "bytes"}:
         raise EncodeError(f'{where} is {shown(form)} where an object with "tag" and "bytes" is expected')
     tag: int = parse_value(kinds.INT64, form["tag"], f"{where}.tag")

@@ -10,6 +10,8 @@ from odradek.protocol.uuids import parse_uuid
 
 SHOWN_CHARS_MAX = 60
 
+JsonObject = dict[str, Any]  # what `json` makes of an object: its values are of any of JSON's types
+
 RANGES = {
     kinds.INT8: (-(1 << 7), (1 << 7) - 1),
     kinds.INT16: (-(1 << 15), (1 << 15) - 1),
@@ -20,7 +22,7 @@ RANGES = {
 }
 
 
-def shown(form: Any) -> str:
+def shown(form: object) -> str:
     """The value as the user wrote it, if it is short enough to repeat."""
     from json import dumps  # wanted after a failure only
 
@@ -32,7 +34,7 @@ def shown(form: Any) -> str:
     return text if len(text) <= SHOWN_CHARS_MAX else f"{text[:SHOWN_CHARS_MAX]}..."
 
 
-def parse_value(kind: int, form: Any, where: str) -> Any:
+def parse_value(kind: int, form: object, where: str) -> Any:  # of the type that the kind stands for
     """The Python value of a field of that kind, neither null nor a list nor a struct; or EncodeError."""
     if kind in RANGES:
         return _whole_number(kind, form, where)
@@ -47,7 +49,7 @@ def parse_value(kind: int, form: Any, where: str) -> Any:
     return _string(form, where) if kind == kinds.STRING else parse_base64(form, where)
 
 
-def _whole_number(kind: int, form: Any, where: str) -> int:
+def _whole_number(kind: int, form: object, where: str) -> int:
     low, high = RANGES[kind]
     if isinstance(form, float):
         if not form.is_integer():
@@ -60,7 +62,7 @@ def _whole_number(kind: int, form: Any, where: str) -> int:
     return form
 
 
-def _number(form: Any, where: str) -> float:
+def _number(form: object, where: str) -> float:
     if not isinstance(form, (int, float)) or isinstance(form, bool):
         raise EncodeError(f"{where} is {shown(form)} where a number is expected")
     try:
@@ -70,13 +72,13 @@ def _number(form: Any, where: str) -> float:
     return form
 
 
-def _text(form: Any, where: str) -> str:
+def _text(form: object, where: str) -> str:
     if not isinstance(form, str):
         raise EncodeError(f"{where} is {shown(form)} where a string is expected")
     return form
 
 
-def _string(form: Any, where: str) -> str:
+def _string(form: object, where: str) -> str:
     text = _text(form, where)
     try:
         size = len(text.encode())
@@ -87,7 +89,7 @@ def _string(form: Any, where: str) -> str:
     return text
 
 
-def _uuid(form: Any, where: str) -> bytes:
+def _uuid(form: object, where: str) -> bytes:
     text = _text(form, where)
     try:
         return parse_uuid(text)
@@ -96,7 +98,7 @@ def _uuid(form: Any, where: str) -> bytes:
         raise EncodeError(f"{where} is {shown(text)} where an id is expected: {expected}") from None
 
 
-def parse_base64(form: Any, where: str) -> bytes:
+def parse_base64(form: object, where: str) -> bytes:
     """The bytes that a string of standard base64 stands for."""
     text = _text(form, where)
     try:

@@ -10,8 +10,9 @@ class FileRange(Protocol):
     def size(self) -> int: ...
 
 
-RecordsLike = bytes | bytearray | memoryview | FileRange
-Part = bytes | bytearray | memoryview | FileRange
+Buffer = bytes | bytearray | memoryview
+RecordsLike = Buffer | FileRange
+Part = Buffer | FileRange
 
 
 def records_size(value: RecordsLike) -> int:

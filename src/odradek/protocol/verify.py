@@ -5,13 +5,14 @@ its frame) and the variant `unknown_tags`, whose extra tags the JSON does not sh
 """
 
 from contextlib import suppress
-from typing import Any, cast
+from typing import cast
 
 from odradek import native
 from odradek.protocol import codec, exceptions, frames, json_form, registry
 from odradek.protocol.codec import Executor
 from odradek.protocol.declare import Message, Struct
 from odradek.protocol.errors import EncodeError, KafkaError, PeerProtocolError
+from odradek.protocol.json_value import JsonObject
 from odradek.protocol.parts import Part
 
 Problem = str
@@ -46,24 +47,25 @@ class Verifier:
         self.executors = executors()
         self.tally = Tally()
 
-    def check(self, vector: dict[str, Any], release: str | None = None) -> None:
+    def check(self, vector: JsonObject, release: str | None = None) -> None:
         """One vector of a golden file; `release` is the Kafka that wrote it, where the file's name tells."""
         self.tally.vectors += 1
         if _is_excepted(vector, release):
             self.tally.excepted += 1
             return
         try:
-            cls = registry.by_name(exceptions.RENAMED_MESSAGES.get(vector["name"], vector["name"]))
+            name: str = vector["name"]
+            cls = registry.by_name(exceptions.RENAMED_MESSAGES.get(name, name))
         except LookupError as error:
             self.tally.problems.append(str(error))
             return
-        for name, executor in self.executors.items():
+        for label, executor in self.executors.items():
             for problem in self._compare(cls, vector, executor):
                 self.tally.problems.append(
-                    f"{vector['name']} v{vector['version']} {vector.get('variant')} ({name}): {problem}"
+                    f"{vector['name']} v{vector['version']} {vector.get('variant')} ({label}): {problem}"
                 )
 
-    def _compare(self, cls: type[Message], vector: dict[str, Any], executor: Executor) -> list[Problem]:
+    def _compare(self, cls: type[Message], vector: JsonObject, executor: Executor) -> list[Problem]:
         version = 0 if _is_coordinator_key(vector) else vector["version"]
         data = bytes.fromhex(vector["hex"])
         form = rename(cls.__name__, vector["json"])
@@ -73,7 +75,7 @@ class Verifier:
             return [f"{type(error).__name__}: {error}"]
 
     def _both_ways(
-        self, cls: type[Message], version: int, data: bytes, form: Any, vector: dict[str, Any], executor: Executor
+        self, cls: type[Message], version: int, data: bytes, form: object, vector: JsonObject, executor: Executor
     ) -> list[Problem]:
         plan = cls.plan(version)
         decoded, end = executor.decode(plan, data, 0)
@@ -98,17 +100,17 @@ def _joined(parts: list[Part]) -> bytes:
     return b"".join(cast("list[bytes]", parts))
 
 
-def _is_excepted(vector: dict[str, Any], release: str | None) -> bool:
+def _is_excepted(vector: JsonObject, release: str | None) -> bool:
     releases, _ = exceptions.LAYOUTS.get((vector["name"], vector["version"]), ((), ""))
     return bool(releases) and (release is None or release in releases)
 
 
-def _is_coordinator_key(vector: dict[str, Any]) -> bool:
+def _is_coordinator_key(vector: JsonObject) -> bool:
     """3.x gives a key its record type as version; the body is the same, and 4.x calls it version 0."""
     return str(vector.get("type", "")).startswith("coordinator") and str(vector["name"]).endswith("Key")
 
 
-def _framed(message: Message, version: int, vector: dict[str, Any]) -> str:
+def _framed(message: Message, version: int, vector: JsonObject) -> str:
     body = message.to_bytes(version).hex()
     kind = vector.get("type")
     if message.api_key is None:  # never framed in a log; the golden files frame it with Java's "no type", -1
@@ -124,13 +126,13 @@ def _framed(message: Message, version: int, vector: dict[str, Any]) -> str:
     return f"{record_type:04x}{body}"
 
 
-def rename(message: str, form: Any) -> Any:
+def rename(message: str, form: object) -> object:
     """An older release's JSON under the field names of 4.3."""
     renames = exceptions.RENAMED_FIELDS.get(message)
     return _renamed(form, renames, "") if renames else form
 
 
-def _renamed(form: Any, renames: dict[str, str], path: str) -> Any:
+def _renamed(form: object, renames: dict[str, str], path: str) -> object:
     if isinstance(form, list):
         return [_renamed(element, renames, path) for element in form]
     if not isinstance(form, dict):

@@ -7,22 +7,21 @@ A frame is what follows the four bytes of the length. Bytes that do not parse ar
 release declares is `InvalidRequest`, a version that the API does not have is `UnsupportedVersion`.
 """
 
-from typing import Any
-
+from odradek.broken_rule import present
 from odradek.protocol import apis, registry
 from odradek.protocol.declare import Request, Response
 from odradek.protocol.errors import EncodeError
 from odradek.protocol.messages.header import RequestHeader, ResponseHeader
-from odradek.protocol.parts import Part
+from odradek.protocol.parts import Buffer, Part
 
 
-def decode_request(data: Any, at: int = 0) -> tuple[RequestHeader, Request]:
+def decode_request(data: Buffer, at: int = 0) -> tuple[RequestHeader, Request]:
     """The header and the request that stand in `data` from byte `at` on; what follows is ignored, as Kafka does."""
     header, request, _ = decode_request_prefix(data, at)
     return header, request
 
 
-def decode_request_prefix(data: Any, at: int = 0) -> tuple[RequestHeader, Request, int]:
+def decode_request_prefix(data: Buffer, at: int = 0) -> tuple[RequestHeader, Request, int]:
     """The header, the request, and the position behind them."""
     start = RequestHeader.decode(data, 0, at)  # every version of the header begins with key and version
     api = apis.by_key(start.request_api_key)
@@ -32,13 +31,15 @@ def decode_request_prefix(data: Any, at: int = 0) -> tuple[RequestHeader, Reques
     return header, request, end
 
 
-def decode_response(data: Any, api_key: int, version: int, at: int = 0) -> tuple[ResponseHeader, Response]:
+def decode_response(data: Buffer, api_key: int, version: int, at: int = 0) -> tuple[ResponseHeader, Response]:
     """The header and the response to a request of that key and version: neither stands in the bytes."""
     header, response, _ = decode_response_prefix(data, api_key, version, at)
     return header, response
 
 
-def decode_response_prefix(data: Any, api_key: int, version: int, at: int = 0) -> tuple[ResponseHeader, Response, int]:
+def decode_response_prefix(
+    data: Buffer, api_key: int, version: int, at: int = 0
+) -> tuple[ResponseHeader, Response, int]:
     """The header, the response, and the position behind them."""
     api = apis.by_key(api_key)
     header, at = ResponseHeader.decode_prefix(data, api.response_header_version(version), at)
@@ -57,6 +58,6 @@ def encode_request(header: RequestHeader, request: Request) -> list[Part]:
 
 def encode_response(header: ResponseHeader, response: Response, version: int) -> list[Part]:
     """The parts to send in answer to a request of that version."""
-    assert response.api_key is not None
-    header_version = apis.by_key(response.api_key).response_header_version(version)
+    api_key = present(response.api_key, "a response belongs to an API")
+    header_version = apis.by_key(api_key).response_header_version(version)
     return [*header.encode(header_version), *response.encode(version)]

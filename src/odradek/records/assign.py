@@ -1,5 +1,6 @@
 """Gives checked records their offsets: in place where that is enough, else in a batch that is written anew."""
 
+from odradek.broken_rule import instance
 from odradek.protocol import errors
 from odradek.records import layout
 from odradek.records.batch import RecordBatch
@@ -65,8 +66,7 @@ def place(batch: RecordBatch, checked: CheckedRecords, base_offset: int, partiti
 def place_plain(checked: PlainRecords, base_offset: int, partition_leader_epoch: int) -> int:
     """The same for a batch that nobody but the kernel has looked at."""
     if checked.told_max_timestamp != checked.max_timestamp or checked.rules.is_append_time:
-        batch = checked.batches[0]
-        assert isinstance(batch, RecordBatch)
+        batch = instance(checked.batches[0], RecordBatch, "a plain batch is one of magic 2")
         return place(batch, checked, base_offset, partition_leader_epoch)
     buffer = checked.buffer
     _PACK_PLACE(buffer, 0, base_offset, len(buffer) - layout.LOG_OVERHEAD, partition_leader_epoch)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import odradek
+from odradek.broken_rule import present
 from odradek.testing.broker_error import BrokerError
 
 STOP_S_MAX = 20.0  # a clean stop takes some tens of milliseconds; after this long it is killed
@@ -78,8 +79,7 @@ class ChildProcess:
     # Start
 
     def _wait_until_ready(self, deadline: float, start_s_max: float) -> re.Match[str]:
-        assert self._process.stdout is not None
-        with self._process.stdout as output:
+        with present(self._process.stdout, "the output of the broker is a pipe") as output:
             line = _first_line(output.fileno(), deadline)
         if line is None:
             raise BrokerError(f"the broker was not ready within {start_s_max:g} s")

@@ -2,12 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
+from odradek.broken_rule import present
 from odradek.protocol import errors
 from odradek.testing.fault_plan import FaultPlan
 from odradek.testing.fault_rule import FaultRule
 
 if TYPE_CHECKING:
     from odradek.broker.raft_server import KafkaRaftServer
+    from odradek.broker.shared import Shared
     from odradek.replica.manager import ReplicaManager
 
 CONTROLLER = -1  # the node id that stands for whoever is the active controller
@@ -21,6 +23,14 @@ class Control:
     def __init__(self) -> None:
         self.faults = FaultPlan()
         self.server: KafkaRaftServer | None = None
+
+    @property
+    def _running(self) -> "KafkaRaftServer":
+        return present(self.server, "commands come once the broker serves")
+
+    @property
+    def _shared(self) -> "Shared":
+        return present(self._running.shared, "commands come to a node that is a broker")
 
     async def answer(self, command: str, values: dict[str, Any]) -> Any:
         """Commands are the methods below; KafkaError if one fails."""
@@ -37,8 +47,7 @@ class Control:
         return self.faults.hits(number)
 
     def config_warnings(self) -> list[str]:
-        assert self.server is not None
-        return list(self.server.config_warnings)
+        return list(self._running.config_warnings)
 
     async def create_topic(self, name: str, partitions: int, config: dict[str, str]) -> None:
         """Done when it can be written and read."""
@@ -62,15 +71,11 @@ class Control:
         errors.raise_for(response.responses[0].error_code, response.responses[0].error_message)
 
     async def _send(self, request: Any) -> Any:
-        assert self.server is not None
-        assert self.server.shared is not None
-        return await self.server.shared.inter_broker.send(CONTROLLER, request)
+        return await self._shared.inter_broker.send(CONTROLLER, request)
 
     async def _until_hosted(self, name: str, partitions: int) -> None:
         """The controller has decided; the broker hears of it through its metadata log, and opens the logs."""
-        assert self.server is not None
-        assert self.server.shared is not None
-        loop, replicas = self.server.loop, self.server.shared.services.replicas
+        loop, replicas = self._running.loop, self._shared.services.replicas
         deadline_ms = loop.ports.clock.mono_ms() + TIMEOUT_MS
         while not all(_is_led(replicas, name, index) for index in range(partitions)):
             if loop.ports.clock.mono_ms() > deadline_ms:
