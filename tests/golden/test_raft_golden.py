@@ -12,9 +12,10 @@ from odradek.protocol.uuids import parse_uuid
 from odradek.raft import election_state, snapshots
 from odradek.raft.batches import control_batch, leader_change, quorum_records, snapshot_footer, snapshot_header
 from odradek.raft.client import RaftClient
+from odradek.raft.core.voters import Voter, VoterEndpoint, VoterSet
 from odradek.raft.election_state import ElectionState
-from odradek.raft.keys import OffsetAndEpoch
-from odradek.raft.voters import Voter, VoterEndpoint, VoterSet
+from odradek.raft.keys import NO_DIRECTORY, OffsetAndEpoch, ReplicaKey
+from odradek.raft.settings import RaftSettings
 from odradek.reactor.adapters import system_ports
 from odradek.reactor.jobs import JobQueue
 from odradek.reactor.loop import Loop
@@ -50,16 +51,9 @@ class RealNode:
         self.ports = system_ports(threads=2)
         self.loop = Loop(self.ports)
         static = VoterSet([Voter(1)]) if "3.3" in name else None
-        self.client = RaftClient(
-            self.loop,
-            JobQueue(self.loop),
-            str(path / CLUSTER_METADATA),
-            1,
-            directory_id(path),
-            None,
-            static,
-            raft_config(),
-        )
+        me = ReplicaKey(1, directory_id(path) or NO_DIRECTORY)
+        settings = RaftSettings(str(path / CLUSTER_METADATA), me, None, static, raft_config())
+        self.client = RaftClient(self.loop, JobQueue(self.loop), settings)
         self.listener = RawRecorder()
         self.client.register(self.listener)
 

@@ -9,7 +9,9 @@ import pytest
 from odradek.raft import snapshots
 from odradek.raft.batches import control_batch, quorum_records, snapshot_footer, snapshot_header
 from odradek.raft.client import RaftClient
-from odradek.raft.voters import Voter, VoterEndpoint, VoterSet
+from odradek.raft.core.voters import Voter, VoterEndpoint, VoterSet
+from odradek.raft.keys import ReplicaKey
+from odradek.raft.settings import RaftSettings
 from odradek.reactor.adapters import system_ports
 from odradek.reactor.jobs import JobQueue
 from odradek.reactor.loop import Loop
@@ -50,7 +52,8 @@ def write(directory, kraft_version):
     if kraft_version:
         format_directory(ports.disk, directory)
     voters = None if kraft_version else VoterSet([Voter(1)])
-    client = RaftClient(loop, JobQueue(loop), directory, 1, DIRECTORY_ID, "cluster", voters, raft_config())
+    settings = RaftSettings(directory, ReplicaKey(1, DIRECTORY_ID), "cluster", voters, raft_config())
+    client = RaftClient(loop, JobQueue(loop), settings)
 
     def run(work):
         return loop.run_until(loop.spawn(work))

@@ -4,9 +4,10 @@ from odradek.config.broker import TABLE
 from odradek.protocol.messages.metadata_cluster import FeatureLevelRecord
 from odradek.raft.client import RaftClient
 from odradek.raft.config import RaftConfig
-from odradek.raft.core import RaftCore
-from odradek.raft.keys import OffsetAndEpoch, ReplicaKey
-from odradek.raft.voters import Voter, VoterSet
+from odradek.raft.core.raft_core import RaftCore
+from odradek.raft.core.voters import Voter, VoterSet
+from odradek.raft.keys import NO_DIRECTORY, OffsetAndEpoch, ReplicaKey
+from odradek.raft.settings import RaftSettings
 from odradek.reactor.jobs import JobQueue
 from odradek.sim.rng import SimRng
 from odradek.sim.world import World
@@ -114,33 +115,37 @@ class Recorder:
         self.told.append(("leader", leader_id, epoch))
 
 
+class Deaf:
+    """The way to other voters, none of which ever answers."""
+
+    def __init__(self, node):
+        self.node = node
+
+    def send(self, voter, request, version):
+        return self.node.client.loop.pending()
+
+    def close(self):
+        pass
+
+
 class Node:
     """A sole voter on a simulated node."""
 
-    def __init__(self, seed=1, disk_dir="data", voters=None, send=None, **changes):
+    def __init__(self, seed=1, disk_dir="data", voters=None, connect=None, **changes):
         self.world = World(seed)
         self.node = self.world.node("n1")
         self.node.disk.mkdir(disk_dir)
         self.node.disk.fsync_dir("")
         self.voters = voters or voter_set(1)
-        self.send = send
+        self.connect = connect or (lambda: Deaf(self))
         self.config = raft_config(**changes)
         self.failures = []
 
-    def boot(self, directory_id=None, **options):
+    def boot(self, directory_id=NO_DIRECTORY, **options):
         loop = self.node.boot()
+        settings = RaftSettings(DIRECTORY, ReplicaKey(1, directory_id), "cluster", self.voters, self.config)
         self.client = RaftClient(
-            loop,
-            JobQueue(loop),
-            DIRECTORY,
-            1,
-            directory_id,
-            "cluster",
-            self.voters,
-            self.config,
-            self.send,
-            on_fatal=self.failures.append,
-            **options,
+            loop, JobQueue(loop), settings, connect=self.connect, on_fatal=self.failures.append, **options
         )
         self.listener = Recorder()
         self.client.register(self.listener)

@@ -25,10 +25,12 @@ from odradek.protocol.messages.metadata_cluster import FeatureLevelRecord
 from odradek.raft import election_state
 from odradek.raft.client import RaftClient
 from odradek.raft.config import RaftConfig
+from odradek.raft.core.roles import Follower, Leader
+from odradek.raft.core.voters import Voter, VoterSet
+from odradek.raft.keys import ReplicaKey
 from odradek.raft.loading import load_job
-from odradek.raft.roles import Follower, Leader
+from odradek.raft.settings import RaftSettings
 from odradek.raft.snapshots import file_name
-from odradek.raft.voters import Voter, VoterSet
 from odradek.reactor.jobs import JobQueue
 from odradek.reactor.pending import Pending
 from odradek.records.batch import batches
@@ -109,6 +111,19 @@ class Machine:
         pass
 
 
+class Connections:
+    """From one member to the others, over the cluster's bad network."""
+
+    def __init__(self, member):
+        self.member = member
+
+    def send(self, voter, request, version):
+        return self.member.cluster.send(self.member, voter.id, request)
+
+    def close(self):
+        pass
+
+
 class Member:
     def __init__(self, cluster, node_id):
         self.cluster = cluster
@@ -134,17 +149,9 @@ class Member:
     def boot(self):
         loop = self.node.boot()
         cluster = self.cluster
+        settings = RaftSettings(DIRECTORY, ReplicaKey(self.id), "cluster", cluster.voters, cluster.config)
         self.client = RaftClient(
-            loop,
-            JobQueue(loop),
-            DIRECTORY,
-            self.id,
-            None,
-            "cluster",
-            cluster.voters,
-            cluster.config,
-            lambda to, request: cluster.send(self, to, request),
-            on_fatal=cluster.fatal,
+            loop, JobQueue(loop), settings, connect=lambda: Connections(self), on_fatal=cluster.fatal
         )
         self.log = self.client.log
         self.machine = Machine(self.client)
@@ -166,7 +173,7 @@ class Member:
             self.cluster.installs += 1
             self._check_installed(snapshot_id)
 
-        object.__setattr__(client, "log", _Guarded(client.log, guarded))
+        client.replica.log = _Guarded(client.log, guarded)
 
     def _check_installed(self, snapshot_id):
         """C5: the log has given way to it, so it must survive a power cut."""

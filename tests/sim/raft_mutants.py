@@ -1,11 +1,12 @@
 """Mistakes that a quorum must not make, each put into the code on purpose. `apply(name, monkeypatch)` makes one."""
 
-from odradek.raft import cleaning, core, effects, election_state, following, leadership, snapshots, voting
-from odradek.raft.client import RaftClient
-from odradek.raft.core import RaftCore
+from odradek.raft import cleaning, election_state, snapshots
+from odradek.raft.core import effects, following, leadership, raft_core, voting
+from odradek.raft.core.raft_core import RaftCore
+from odradek.raft.core.roles import Candidate, Follower, Leader
+from odradek.raft.driver.event_queue import EventQueue
+from odradek.raft.driver.snapshot_fetching import SnapshotFetching
 from odradek.raft.metadata_log import MetadataLog
-from odradek.raft.outbound import Outbound
-from odradek.raft.roles import Candidate, Follower, Leader
 from odradek.reactor.atomic_write import append_all
 from odradek.sim.disk import SimFile
 
@@ -42,7 +43,7 @@ def answer_before_persisting(patch):
 
 
 def go_on_while_persisting(patch):
-    patch.setattr(RaftClient, "hold_up", lambda self, work: self.loop.spawn(self._held_up(work)))
+    patch.setattr(EventQueue, "hold_up", lambda self, work: self._replica.loop.spawn(self._done(work)))
 
 
 def forget_later_epoch(patch):
@@ -156,7 +157,7 @@ def accept_older_begin_quorum_epoch(patch):
             core.role = core._follower(event.epoch, event.leader_id, None)
         core.add(effects.Answer(event.token, 0, core.leader_id, core.epoch))
 
-    table = core._HANDLERS
+    table = raft_core._HANDLERS
     patch.setitem(
         table, next(key for key in table if key.__name__ == "BeginQuorumEpochRequested"), begin_quorum_epoch_requested
     )
@@ -232,9 +233,13 @@ def clean_past_the_latest_snapshot(patch):
 
 def install_whatever_the_role(patch):
     """A snapshot that took its time to arrive takes the log's place, though its leader leads no more."""
-    install = RaftClient.install
-    patch.setattr(RaftClient, "install", lambda self, *args: self.loop.after(400, lambda: install(self, *args)))
-    patch.setattr(Outbound, "is_wanted", lambda self, effect: True)
+    install = SnapshotFetching.install_in_turn
+
+    def install_late(self, *args):
+        self._replica.loop.after(400, lambda: install(self, *args))
+
+    patch.setattr(SnapshotFetching, "install_in_turn", install_late)
+    patch.setattr(SnapshotFetching, "is_wanted", lambda self, effect: True)
 
 
 def lead_on_in_an_older_epoch(patch):
@@ -257,7 +262,7 @@ def lead_again_after_restart(patch):
     def start(self, now_ms):
         self.now_ms = now_ms
         if isinstance(self.role, Leader):
-            leadership.begin(self)
+            leadership.begin(self, self.role)
         following.maybe_fetch(self)
         return self._taken()
 

@@ -21,7 +21,9 @@ from odradek.protocol.messages.k67_allocate_producer_ids import AllocateProducer
 from odradek.protocol.messages.metadata_cluster import FeatureLevelRecord
 from odradek.raft.client import RaftClient
 from odradek.raft.config import RaftConfig
-from odradek.raft.voters import Voter, VoterEndpoint, VoterSet
+from odradek.raft.core.voters import Voter, VoterEndpoint, VoterSet
+from odradek.raft.keys import ReplicaKey
+from odradek.raft.settings import RaftSettings
 from odradek.reactor.jobs import JobQueue
 from odradek.replicated import runtime
 from odradek.sim.world import World
@@ -50,12 +52,7 @@ class Node:
         self.raft = RaftClient(
             self.loop,
             JobQueue(self.loop),
-            DIRECTORY,
-            1,
-            None,
-            CLUSTER_ID,
-            voters,
-            RaftConfig.from_config(parsed),
+            RaftSettings(DIRECTORY, ReplicaKey(1), CLUSTER_ID, voters, RaftConfig.from_config(parsed)),
             on_fatal=self.failures.append,
         )
         self.loader = MetadataLoader(self.loop, high_watermark=lambda: self.raft.high_watermark)

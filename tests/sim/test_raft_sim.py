@@ -32,6 +32,7 @@ from raft_cluster import DIRECTORY, Cluster, run
 from raft_mutants import MUTANTS
 
 import outside
+from odradek.broken_rule import BrokenRuleError
 from odradek.log.failure import LogDirFailure
 from odradek.protocol.messages.metadata_cluster import FeatureLevelRecord
 from odradek.raft import messages
@@ -93,7 +94,7 @@ def test_a_mistake_is_found(mutant, monkeypatch):
     for seed in range(SEEDS_PER_MUTANT_MAX):
         try:
             run(seed)
-        except (AssertionError, LogDirFailure):
+        except (AssertionError, BrokenRuleError, LogDirFailure):
             return
     pytest.fail(f"{SEEDS_PER_MUTANT_MAX} seeds found nothing wrong with {mutant.__name__}")
 

@@ -4,6 +4,8 @@ start   metadata log and quorum ─ the controller takes over when this node lea
 stop    listener ─ controller ─ quorum
 """
 
+from typing import TYPE_CHECKING
+
 from odradek.broker.controller_registration import ControllerRegistration
 from odradek.broker.dynamic_config import concerns_network
 from odradek.broker.failures import OnFatal
@@ -26,10 +28,14 @@ from odradek.protocol import errors, releases
 from odradek.protocol.uuids import format_uuid
 from odradek.raft.client import RaftClient
 from odradek.raft.config import RaftConfig
+from odradek.raft.core.voters import Voter, VoterEndpoint, VoterSet
 from odradek.raft.keys import NO_DIRECTORY, ReplicaKey
-from odradek.raft.voters import Voter, VoterEndpoint, VoterSet
-from odradek.reactor.pending import Pending
+from odradek.raft.settings import RaftSettings
+from odradek.reactor.loop import Loop
 from odradek.reactor.ports import Disk, Job
+
+if TYPE_CHECKING:
+    from odradek.raft.driver.exchange import VoterConnections
 
 FETCH, VOTE = 1, 52
 PRE_VOTE_FROM = 2  # the version of Vote that has it
@@ -63,20 +69,22 @@ class ControllerServer:
     def _make_quorum(self) -> None:
         shared = self._shared
         versions = shared.release.api_versions(releases.CONTROLLER)
+        settings = RaftSettings(
+            directory=f"{shared.dirs.metadata_dir}/{METADATA_LOG}",
+            me=ReplicaKey(shared.node_id, shared.dirs.metadata_directory_id or NO_DIRECTORY),
+            cluster_id=shared.cluster_id,
+            voters=self._configured_voters(),
+            config=RaftConfig.from_config(shared.config),
+            has_pre_vote=versions[VOTE][1] >= PRE_VOTE_FROM,
+            fetch_version=versions[FETCH][1],
+        )
         shared.raft = shared.services.raft = RaftClient(
             shared.loop,
             shared.jobs,
-            f"{shared.dirs.metadata_dir}/{METADATA_LOG}",
-            shared.node_id,
-            shared.dirs.metadata_directory_id,
-            shared.cluster_id,
-            self._configured_voters(),
-            RaftConfig.from_config(shared.config),
-            self._send,
-            shared.metrics,
+            settings,
+            connect=lambda: _connections(shared.loop, settings),
+            metrics=shared.metrics,
             on_fatal=self._quorum_failed,
-            has_pre_vote=versions[VOTE][1] >= PRE_VOTE_FROM,
-            fetch_version=versions[FETCH][1],
         )
         shared.loader = MetadataLoader(
             shared.loop, high_watermark=lambda: shared.raft.high_watermark, on_fault=self._metadata_failed
@@ -88,9 +96,6 @@ class ControllerServer:
         name = controller_names(self._shared.config)[0]
         named = [Voter(id=each.id, endpoints=(VoterEndpoint(name, each.host, each.port),)) for each in voters]
         return VoterSet(named) if named else None
-
-    def _send(self, node_id: int, request: object) -> Pending[object]:
-        raise errors.BrokerNotAvailable(f"Node {node_id} cannot be reached: several controllers come with the cluster.")
 
     # Start and stop
 
@@ -198,6 +203,13 @@ class ControllerServer:
 
     def _metadata_failed(self, error: BaseException) -> None:
         self._on_fatal(f"The metadata log cannot be applied: {error}")
+
+
+def _connections(loop: Loop, settings: RaftSettings) -> "VoterConnections":
+    """Imported when there is another voter: a node that is its whole quorum needs no client."""
+    from odradek.raft.driver.voter_channel import VoterChannel
+
+    return VoterChannel(loop, settings.me.id, settings.config)
 
 
 def not_opened(error: errors.KafkaError) -> str:

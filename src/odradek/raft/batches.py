@@ -15,7 +15,7 @@ from odradek.protocol.messages.control_records import (
     Voter,
     VotersRecord,
 )
-from odradek.raft.voters import VoterSet
+from odradek.raft.core.voters import VoterSet
 from odradek.records import control, layout
 from odradek.records.batch import RecordBatch, batches
 from odradek.records.record import Record

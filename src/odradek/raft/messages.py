@@ -12,12 +12,13 @@ from odradek.protocol.messages import k52_vote as vote
 from odradek.protocol.messages import k53_begin_quorum_epoch as begin
 from odradek.protocol.messages import k54_end_quorum_epoch as end
 from odradek.protocol.messages import k59_fetch_snapshot as snapshot
-from odradek.raft import effects, events
 from odradek.raft.config import RaftConfig
-from odradek.raft.effects import Answer
+from odradek.raft.core import effects, events
+from odradek.raft.core.effects import Answer
+from odradek.raft.core.quorum_state import QuorumState
+from odradek.raft.core.voters import VoterSet
 from odradek.raft.keys import OffsetAndEpoch, ReplicaKey
 from odradek.raft.loading import PARTITION, TOPIC, TOPIC_ID
-from odradek.raft.voters import VoterSet
 
 NOBODY = -1
 UNKNOWN = -1
@@ -52,6 +53,11 @@ def _known(node_id: int) -> int | None:
 
 def _id(node_id: int | None) -> int:
     return NOBODY if node_id is None else node_id
+
+
+def answer_of(core: QuorumState, error: type[errors.KafkaError] | None = None) -> Answer:
+    """What a request is told that the core has let through: who leads, in which epoch, and maybe an error."""
+    return Answer(None, errors.NONE if error is None else error.code, core.leader_id, core.epoch)
 
 
 # The version of each response from which on it tells where its leader is to be found.
@@ -137,10 +143,12 @@ def vote_answer(response: vote.VoteResponse, effect: effects.SendVote) -> events
 
 
 def begin_request(
-    effect: effects.SendBeginQuorumEpoch, cluster_id: str | None, leader: ReplicaKey, voters: VoterSet
+    effect: effects.SendBeginQuorumEpoch,
+    cluster_id: str | None,
+    leader: ReplicaKey,
+    voter: ReplicaKey,
+    voters: VoterSet,
 ) -> begin.BeginQuorumEpochRequest:
-    voter = voters.get(effect.to)
-    assert voter is not None
     partition = begin.PartitionData(
         partition_index=PARTITION,
         voter_directory_id=voter.directory_id,
@@ -333,6 +341,12 @@ def snapshot_request(
     )
     topic = snapshot.TopicSnapshot(name=TOPIC, partitions=[partition])
     return snapshot.FetchSnapshotRequest(cluster_id=cluster_id, replica_id=me.id, max_bytes=max_bytes, topics=[topic])
+
+
+def asked_snapshot(request: snapshot.FetchSnapshotRequest, cluster_id: str | None) -> snapshot.PartitionSnapshot:
+    ensure_cluster(cluster_id, request.cluster_id)
+    asked: snapshot.PartitionSnapshot = sole_partition(request.topics, "name", "partition")
+    return asked
 
 
 def snapshot_response(

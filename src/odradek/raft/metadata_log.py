@@ -7,6 +7,7 @@ All jobs of the directory go through one key of the queue: a rename never meets 
 from collections.abc import Iterable
 from typing import Any
 
+from odradek.broken_rule import require
 from odradek.log.failure import NotInCache
 from odradek.log.flush import FlushPlan, flush_job
 from odradek.log.log import Log
@@ -17,10 +18,10 @@ from odradek.protocol.declare import Message
 from odradek.raft import recovery_point, snapshots
 from odradek.raft.batches import Control, ControlFacts, controls_of, facts_of, record_batches
 from odradek.raft.config import RaftConfig
+from odradek.raft.core.voters import VoterSet
 from odradek.raft.keys import OffsetAndEpoch
 from odradek.raft.loading import LoadedQuorum, load_job
 from odradek.raft.snapshots import SnapshotFacts
-from odradek.raft.voters import VoterSet
 from odradek.reactor.jobs import JobQueue
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
@@ -207,6 +208,13 @@ class MetadataLog:
             raise
         self.log.flushed(plan)
 
+    async def flush_and_close(self) -> None:
+        """Everything is durable and no file is written any more. DiskFull if there was no space for that."""
+        await self.flush()
+        plan = self.log.begin_close(self._wall_ms)
+        await self.run(flush_job(self.loop.ports.disk, plan))
+        self.log.closed(plan)
+
     async def save_recovery_point(self, high_watermark: int) -> None:
         offset = min(self.flushed_offset, high_watermark)
         if offset > self._saved_recovery_point:
@@ -247,7 +255,7 @@ class MetadataLog:
     async def truncate_to(self, offset: int) -> None:
         await self._quiet()
         plan = self.log.truncate_to(offset, self._wall_ms)
-        assert plan is None, "the metadata log has no producers"
+        require(plan is None, "the metadata log has no producers, whose state would have to be rebuilt")
         self._controls = [(at, facts) for at, facts in self._controls if at < offset]
         self._unlink_cut_off()
         await self.flush()

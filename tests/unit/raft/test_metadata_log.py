@@ -4,10 +4,11 @@ import pytest
 
 from odradek.protocol import errors
 from odradek.protocol.frames import METADATA
-from odradek.raft import effects, messages, performing, snapshots
+from odradek.raft import messages, snapshots
 from odradek.raft.batches import control_batch, quorum_records, snapshot_footer, snapshot_header, values_batch
+from odradek.raft.core import effects
+from odradek.raft.core.voters import Voter, VoterSet
 from odradek.raft.keys import OffsetAndEpoch
-from odradek.raft.voters import Voter, VoterSet
 from raft_kit import DIRECTORY, Node, record, voter_set
 
 SNAPSHOT_ID = OffsetAndEpoch(9, 1)
@@ -16,7 +17,7 @@ VALUE = METADATA.encode(*record("a"))
 
 def waiting_voter():
     """One of three that hears of nobody: its log is what a test makes of it."""
-    node = Node(voters=voter_set(3), send=lambda to, request: node.client.loop.pending())
+    node = Node(voters=voter_set(3))
     return node, node.start()
 
 
@@ -118,6 +119,6 @@ def test_one_that_arrives_when_its_leader_leads_no_more_is_dropped():
     node, client = waiting_voter()
     name, path = client.log.part_path(SNAPSHOT_ID)
     node.node.disk.write_atomically(path, HEAD + BODY + FOOT)
-    node.run(performing.install(client, effects.FetchSnapshot(2, 1, SNAPSHOT_ID), name))
+    node.run(client.peers.snapshot_fetching().install(effects.FetchSnapshot(2, 1, SNAPSHOT_ID), name))
     assert not [each for each in node.files() if each.endswith((".part", ".checkpoint"))]
     assert client.log.log_start_offset == 0 and client.high_watermark == 0

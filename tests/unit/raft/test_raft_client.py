@@ -16,9 +16,9 @@ from odradek.protocol.messages import (
 )
 from odradek.raft import election_state, snapshots
 from odradek.raft.batches import control_batch, quorum_records, snapshot_footer, snapshot_header
+from odradek.raft.core.voters import Voter, VoterEndpoint, VoterSet
 from odradek.raft.election_state import ElectionState
 from odradek.raft.keys import OffsetAndEpoch, ReplicaKey
-from odradek.raft.voters import Voter, VoterEndpoint, VoterSet
 from odradek.sim.crash import KEEP_ALL, LOSE_ALL
 from raft_kit import DIRECTORY, Node, Recorder, record, voter_set
 
@@ -223,7 +223,7 @@ def test_what_a_snapshot_holds_is_known_to_be_committed():
     node.append("a", "b")
     node.snapshot()
     node.crash(LOSE_ALL)
-    node.voters, node.send = voter_set(3), lambda to, request: node.client.loop.pending()
+    node.voters = voter_set(3)
     client = node.start()
     assert not client.is_leader and client.high_watermark == client.log.log.high_watermark == 3
     node.world.run_for(10)
@@ -303,7 +303,7 @@ def test_voters_of_a_formatted_quorum_go_to_the_log_with_the_first_leader():
 
 
 def test_a_node_with_another_disk_is_no_voter():
-    node = formatted_node(send=lambda to, request: node.client.loop.pending())
+    node = formatted_node()
     write_bootstrap_snapshot(node.node.disk, bytes(range(16)))
     client = node.start(directory_id=bytes(range(1, 17)))
     node.world.run_for(10_000)
@@ -405,7 +405,7 @@ def vote_request(epoch=9, topic=TOPIC, cluster_id="cluster", **fields):
 
 
 def test_a_vote_is_answered_when_it_is_durable():
-    node = Node(voters=voter_set(3), send=lambda to, request: node.client.loop.pending())
+    node = Node(voters=voter_set(3))
     client = node.start()
     pending = node.call(lambda: client.handle_vote(vote_request()))
     assert not pending.is_done

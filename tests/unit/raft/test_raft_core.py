@@ -3,11 +3,11 @@
 import pytest
 
 from odradek.protocol import errors
-from odradek.raft import effects, events
+from odradek.raft.core import effects, events
+from odradek.raft.core.following import QuorumViolation
+from odradek.raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from odradek.raft.election_state import ElectionState
-from odradek.raft.following import QuorumViolation
 from odradek.raft.keys import OffsetAndEpoch, ReplicaKey
-from odradek.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from raft_kit import NOW, new_core
 
 FENCED = errors.FencedLeaderEpoch.code

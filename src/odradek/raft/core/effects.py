@@ -1,6 +1,6 @@
 """What a step of the core asks for, in this order. Nothing after a `Persist` may happen before it is durable."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from odradek.raft.election_state import ElectionState
 from odradek.raft.keys import OffsetAndEpoch
@@ -13,7 +13,7 @@ class Persist(NamedTuple):
 class Answer(NamedTuple):
     """To Vote, BeginQuorumEpoch and EndQuorumEpoch, and to a Fetch that gets no records."""
 
-    token: Any
+    token: object
     error_code: int
     leader_id: int | None
     epoch: int
@@ -25,7 +25,7 @@ class Answer(NamedTuple):
 class Serve(NamedTuple):
     """The request is sound and we lead: records, or a piece of a snapshot."""
 
-    token: Any
+    token: object
 
 
 class SendVote(NamedTuple):
@@ -87,4 +87,18 @@ class LeaderChanged(NamedTuple):
     epoch: int
 
 
-Effect = Any  # one of the above
+Effect = (
+    Persist
+    | Answer
+    | Serve
+    | SendVote
+    | SendBeginQuorumEpoch
+    | SendEndQuorumEpoch
+    | SendFetch
+    | AppendLeaderChange
+    | AppendRecords
+    | TruncateTo
+    | FetchSnapshot
+    | MoveHighWatermark
+    | LeaderChanged
+)

@@ -1,6 +1,6 @@
 """What can happen to a replica of the quorum. `token` is whoever waits for the answer; the core only hands it back."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from odradek.raft.keys import OffsetAndEpoch, ReplicaKey
 
@@ -10,7 +10,7 @@ class TimePassed(NamedTuple):
 
 
 class VoteRequested(NamedTuple):
-    token: Any
+    token: object
     candidate: ReplicaKey
     epoch: int
     last: OffsetAndEpoch
@@ -29,14 +29,14 @@ class VoteAnswered(NamedTuple):
 
 
 class BeginQuorumEpochRequested(NamedTuple):
-    token: Any
+    token: object
     leader_id: int
     epoch: int
     voter: ReplicaKey | None = None
 
 
 class EndQuorumEpochRequested(NamedTuple):
-    token: Any
+    token: object
     leader_id: int
     epoch: int
     preferred_successors: tuple[int, ...]
@@ -53,7 +53,7 @@ class QuorumEpochAnswered(NamedTuple):
 
 
 class FetchRequested(NamedTuple):
-    token: Any
+    token: object
     replica: ReplicaKey
     epoch: int
     offset: int
@@ -72,7 +72,7 @@ class FetchAnswered(NamedTuple):
 
 
 class SnapshotRequested(NamedTuple):
-    token: Any
+    token: object
     replica: ReplicaKey
     epoch: int
 
@@ -117,6 +117,22 @@ class Resign(NamedTuple):
     epoch: int
 
 
-Event = Any  # one of the above
+Event = (
+    TimePassed
+    | VoteRequested
+    | VoteAnswered
+    | BeginQuorumEpochRequested
+    | EndQuorumEpochRequested
+    | QuorumEpochAnswered
+    | FetchRequested
+    | FetchAnswered
+    | SnapshotRequested
+    | SnapshotPieceArrived
+    | SnapshotInstalled
+    | SnapshotFailed
+    | LogFlushed
+    | RequestFailed
+    | Resign
+)
 
 VOTE, BEGIN_QUORUM_EPOCH, END_QUORUM_EPOCH, FETCH = "Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "Fetch"

@@ -1,19 +1,50 @@
 """Elections: who gets our vote, and what the votes of others mean."""
 
-from typing import TYPE_CHECKING
-
+from odradek.broken_rule import BrokenRuleError, instance
 from odradek.protocol import errors
-from odradek.raft import effects, events
+from odradek.raft.core import effects, events, leadership
+from odradek.raft.core.quorum_state import QuorumState
+from odradek.raft.core.roles import Candidate, Electing, Follower, Leader, Prospective, Resigned, Unattached
 from odradek.raft.keys import ReplicaKey
-from odradek.raft.roles import Electing, Follower, Leader, Prospective, Resigned, Unattached
-
-if TYPE_CHECKING:
-    from odradek.raft.core import RaftCore
 
 UNSUPPORTED_VERSION = errors.UnsupportedVersion.code
 
 
-def vote_requested(core: "RaftCore", event: events.VoteRequested) -> None:
+# Standing for election.
+
+
+def stand(core: QuorumState) -> None:
+    """For election: with a pre-vote first, where all releases in the quorum may be asked for one."""
+    if not core.is_voter:
+        core.become_unattached(core.epoch)
+    elif core.has_pre_vote and len(core.voters) > 1:
+        become_prospective(core)
+    else:
+        become_candidate(core)
+
+
+def become_prospective(core: QuorumState) -> None:
+    old = core.role
+    leader_id = old.leader_id if isinstance(old, Follower) else None
+    core.role = Prospective(old.epoch, leader_id, old.voted, core.election_deadline_ms(), core.me.id)
+    _ask_for_votes(core, is_pre_vote=True)
+
+
+def become_candidate(core: QuorumState) -> None:
+    core.role = Candidate(core.epoch + 1, None, core.me, core.election_deadline_ms(), core.me.id)
+    _ask_for_votes(core, is_pre_vote=False)
+    maybe_win(core)
+
+
+def _ask_for_votes(core: QuorumState, *, is_pre_vote: bool) -> None:
+    for voter_id in core.voters.others(core.me.id):
+        core.add(effects.SendVote(voter_id, core.epoch, core.log.end, is_pre_vote))
+
+
+# Our vote for another.
+
+
+def vote_requested(core: QuorumState, event: events.VoteRequested) -> None:
     error_code = _refusal(core, event)
     is_granted = False
     if not error_code:
@@ -25,7 +56,7 @@ def vote_requested(core: "RaftCore", event: events.VoteRequested) -> None:
     core.add(effects.Answer(event.token, error_code, core.leader_id, core.epoch, is_granted))
 
 
-def _refusal(core: "RaftCore", event: events.VoteRequested) -> int:
+def _refusal(core: QuorumState, event: events.VoteRequested) -> int:
     # A candidate has raised its epoch above that of its log; one that only asks has not.
     newest = event.epoch if event.is_pre_vote else event.epoch - 1
     if event.last.offset < 0 or not 0 <= event.last.epoch <= newest:
@@ -35,13 +66,13 @@ def _refusal(core: "RaftCore", event: events.VoteRequested) -> int:
     return wrong_voter(core, event.voter)
 
 
-def wrong_voter(core: "RaftCore", voter: ReplicaKey | None) -> int:
+def wrong_voter(core: QuorumState, voter: ReplicaKey | None) -> int:
     """The sender means another replica, perhaps this node with the disk it had before."""
     is_ours = voter is None or voter.is_same_as(core.me)
     return errors.NONE if is_ours else errors.InvalidVoterKey.code
 
 
-def _can_grant(core: "RaftCore", event: events.VoteRequested) -> bool:
+def _can_grant(core: QuorumState, event: events.VoteRequested) -> bool:
     role = core.role
     is_up_to_date = event.last.is_up_to_date_with(core.log.end)
     if event.is_pre_vote:
@@ -54,15 +85,19 @@ def _can_grant(core: "RaftCore", event: events.VoteRequested) -> bool:
     return is_up_to_date and role.leader_id is None
 
 
-def _vote_for(core: "RaftCore", candidate: ReplicaKey) -> None:
+def _vote_for(core: QuorumState, candidate: ReplicaKey) -> None:
     role = core.role
-    assert isinstance(role, (Unattached, Electing))
+    if not isinstance(role, (Unattached, Electing)):
+        raise BrokenRuleError(f"an epoch that has its leader gets no vote: {role!r}")
     if role.voted is None:
         core.become_unattached(core.epoch)
         core.role.voted = candidate
 
 
-def vote_answered(core: "RaftCore", event: events.VoteAnswered) -> None:
+# The votes of others for us.
+
+
+def vote_answered(core: QuorumState, event: events.VoteAnswered) -> None:
     if core.learn(event.leader_id, event.epoch):
         return
     role = core.role
@@ -83,18 +118,17 @@ def vote_answered(core: "RaftCore", event: events.VoteAnswered) -> None:
         _maybe_lose(core, role)
 
 
-def maybe_win(core: "RaftCore") -> None:
-    role = core.role
-    assert isinstance(role, Electing)
+def maybe_win(core: QuorumState) -> None:
+    role = instance(core.role, Electing, "votes are counted of who stands for election")
     if len(role.granting) < core.voters.majority:
         return
     if isinstance(role, Prospective):
-        core.become_candidate()
+        become_candidate(core)
     else:
-        core.become_leader()
+        leadership.become_leader(core)
 
 
-def _maybe_lose(core: "RaftCore", role: Electing) -> None:
+def _maybe_lose(core: QuorumState, role: Electing) -> None:
     """When so many have said no that the rest cannot make a majority."""
     if len(core.voters) - len(role.rejecting) >= core.voters.majority:
         return
@@ -105,7 +139,7 @@ def _maybe_lose(core: "RaftCore", role: Electing) -> None:
         role.deadline_ms = min(role.deadline_ms, core.backoff_deadline_ms())
 
 
-def lost_pre_vote(core: "RaftCore", role: Prospective) -> None:
+def lost_pre_vote(core: QuorumState, role: Prospective) -> None:
     """The others may still hear the leader that we missed: back to it. Without one, wait for another's election."""
     if role.leader_id is not None:
         core.become_follower(role.epoch, role.leader_id)
@@ -113,7 +147,7 @@ def lost_pre_vote(core: "RaftCore", role: Prospective) -> None:
         core.become_unattached(role.epoch)
 
 
-def request_failed(core: "RaftCore", event: events.RequestFailed) -> None:
+def request_failed(core: QuorumState, event: events.RequestFailed) -> None:
     """Lost on the way: sent again, if it still says something."""
     role = core.role
     if event.kind == events.FETCH:
