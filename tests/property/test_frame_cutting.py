@@ -2,6 +2,7 @@
 
 import struct
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -69,6 +70,7 @@ sizes = st.lists(st.one_of(st.integers(4, 50), st.integers(4000, 9000), st.integ
 cuts = st.lists(st.integers(1, 70_000), max_size=200)
 
 
+@pytest.mark.contract("C48")
 @settings(deadline=None)
 @given(sizes, cuts, st.integers(1, 5), st.sets(st.integers(0, 50)), st.sampled_from([-1, 1000]))
 def test_frames_are_the_same_however_they_come(sizes, cuts, pace, held_up, memory_bytes):

@@ -227,6 +227,8 @@ class Loop:
         else:
             wait_ms = self._timers.wait_ms(polled_ms)
             if timeout_ms is not None and (wait_ms is None or wait_ms > timeout_ms):
+                if timeout_ms < 0:
+                    raise ValueError(f"a turn cannot sleep for {timeout_ms} ms")  # a poller would sleep for ever
                 wait_ms = timeout_ms
         events = self._poller.poll(wait_ms, events_max)
         if not events_max:

@@ -11,6 +11,7 @@ from odradek.channel.errors import Disconnected, SslAuthenticationFailed
 from odradek.channel.sasl_client import PlainSaslClient, SaslExchange
 from odradek.channel.unsent_requests import UnsentRequests
 from odradek.protocol import errors
+from odradek.protocol.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.protocol.messages.k17_sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest
@@ -58,6 +59,23 @@ def test_a_client_asks_over_tls(outside):
     broker = ScriptedBroker(outside, tls=server_tls()).answers(HeartbeatRequest, HeartbeatResponse(error_code=3))
     client = outside.client(security=client_tls(checks_host_name=False))
     assert asked(client, outside, broker).error_code == 3
+
+
+@pytest.mark.contract("C49", "C52")
+def test_a_request_is_out_only_when_the_last_encrypted_byte_is(sim):
+    """The transport has taken all of it and holds some back: the send ends later, without a byte of its own."""
+    broker = ScriptedBroker(sim, tls=server_tls())
+    client = sim.connected(broker, security=client_tls(checks_host_name=False))
+    (peer,) = broker.connections
+    peer.stop_reading()
+    data = PartitionProduceData(index=0, records=bytes(300_000))
+    request = ProduceRequest(acks=0, timeout_ms=1000, topic_data=[TopicProduceData(name="t", partition_data=[data])])
+    sent = client.send(1, request, expects_response=False)
+    sim.pass_ms(1000)
+    assert not sent.is_done and not client.is_ready(1)
+    peer.read_again()
+    assert sim.outcome(sent) is None
+    assert client.is_ready(1)
 
 
 @pytest.mark.contract("C46")

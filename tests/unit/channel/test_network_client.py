@@ -263,7 +263,7 @@ def test_the_pause_before_the_next_attempt_doubles_up_to_its_limit(sim):
 # Requests and answers
 
 
-@pytest.mark.contract("C12", "C14", "C16")
+@pytest.mark.contract("C12", "C14", "C16", "C56")
 def test_answers_belong_to_the_oldest_request(outside):
     broker = answering(outside)
     client = outside.connected(broker)
@@ -345,7 +345,7 @@ def test_a_request_without_an_answer_is_over_when_it_has_gone_out(outside):
     assert not client.in_flight.total
 
 
-@pytest.mark.contract("C8", "C13")
+@pytest.mark.contract("C8", "C13", "C51")
 def test_while_a_request_goes_out_no_other_is_sent(sim):
     broker = ScriptedBroker(sim)
     client = sim.connected(broker)
@@ -361,6 +361,7 @@ def test_while_a_request_goes_out_no_other_is_sent(sim):
     assert client.is_ready(1)
 
 
+@pytest.mark.contract("C44")
 def test_answers_are_read_while_a_request_waits_for_room(outside):
     """The peer takes nothing before its answer is taken: each would wait for the other for ever."""
     broker = ScriptedBroker(outside)
@@ -454,7 +455,7 @@ def stand_still(sim, milliseconds):
     sim.world.node("client").disk.busy_us += milliseconds * 1000
 
 
-@pytest.mark.contract("C7")
+@pytest.mark.contract("C7", "C24")
 def test_what_has_come_is_handled_before_the_end_of_the_connection(outside):
     broker = ScriptedBroker(outside)
     client = outside.connected(broker)
@@ -530,6 +531,7 @@ def test_an_answer_that_is_none_breaks_the_connection_and_nothing_else(outside, 
     assert outside.outcome(client.send(1, heartbeat())).error_code == 5
 
 
+@pytest.mark.contract("C6")
 @pytest.mark.parametrize("seed", range(8))
 def test_whatever_a_peer_sends_a_request_has_one_end_and_the_client_goes_on(seed):
     """Answers with a few bytes changed, cut off, or with some more."""

@@ -211,6 +211,7 @@ def test_a_connection_that_cannot_be_set_up_leaves_nothing_behind(rig):
 # Memory pool
 
 
+@pytest.mark.contract("C21", "C32", "C47", "C54")
 def test_who_finds_no_memory_waits_until_there_is_some(rig):
     rig.start(overrides={"queued.max.request.bytes": "100000", "socket.request.max.bytes": "100000"})
     first, second, small = rig.connect(), rig.connect(), rig.connect()

@@ -91,6 +91,7 @@ def test_nothing_is_served_to_who_has_not_said_who_it_is(rig):
     assert client.received == b""
 
 
+@pytest.mark.contract("C28")
 def test_a_wrong_password_is_told_late_and_closes(rig):
     start(rig, overrides={"connection.failed.authentication.delay.ms": "120"})
     client = rig.connect()

@@ -10,6 +10,7 @@ from odradek.reactor.file_range import File
 from odradek.reactor.ports import Cancelled
 
 
+@pytest.mark.contract("C48")
 def test_a_request_is_answered(rig):
     client = rig.start().connect()
     assert rig.ask(client, request(7, b"hello")) == [struct.pack(">i", 7) + b"hello"]
@@ -318,6 +319,7 @@ def test_a_listener_can_be_removed(rig):
     rig.ports.network.listen(*late.address).close()
 
 
+@pytest.mark.contract("C56")
 def test_a_connection_tells_who_and_where_it_is(rig):
     client = rig.start().connect()
     rig.until(lambda: rig.server.connections())

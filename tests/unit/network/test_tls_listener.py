@@ -111,6 +111,7 @@ def test_requests_are_answered_over_tls(rig, version):
     assert str(rig.connection().principal) == "User:ANONYMOUS"
 
 
+@pytest.mark.contract("C25")
 @pytest.mark.parametrize("size", [100, 16_384, 100_000, 2 * MB])
 def test_long_messages_both_ways(rig, size):
     start(rig)

@@ -77,6 +77,7 @@ def test_buffers_are_used_again_but_not_hoarded():
     assert sum(any(each is old for old in many) for each in again) == SPARE_BYTES_MAX // MB
 
 
+@pytest.mark.contract("C54")
 def test_the_pool_is_passed_by_one_frame_at_most():
     memory = FrameMemory(100)
     assert memory.reserve(60)
@@ -95,6 +96,7 @@ def test_the_pool_is_passed_by_one_frame_at_most():
     assert (memory.used_bytes, memory.waiting) == (0, 0)
 
 
+@pytest.mark.contract("C32")
 def test_everybody_for_whom_there_is_room_is_woken_in_the_order_of_coming():
     memory = FrameMemory(100)
     assert memory.reserve(120)
@@ -145,6 +147,7 @@ class FileInMemory:
         self.is_closed = True
 
 
+@pytest.mark.contract("C49")
 @pytest.mark.parametrize("steps", [[1000], [1] * 100, [3, 0, 5, 1, 0, 0, 50, 1000], [4, 4, 4, 4, 0, 1000]])
 def test_everything_is_sent_in_order(steps):
     content = FileInMemory(b"abcdefghij")

@@ -99,6 +99,7 @@ def test_a_turn_serves_input_then_timers(loop, ports):
     assert seen == [("input", READABLE), "timer"]
 
 
+@pytest.mark.contract("C6")
 def test_a_poll_waits_for_the_next_timer_and_not_longer(loop, ports):
     loop.after(30, lambda: None)
     loop.turn()
@@ -109,6 +110,13 @@ def test_a_poll_waits_for_the_next_timer_and_not_longer(loop, ports):
     assert ports.poller_made.timeouts[2:] == [7, None]
 
 
+@pytest.mark.contract("C30")
+def test_a_negative_timeout_is_a_mistake_of_the_caller(loop):
+    with pytest.raises(ValueError, match="-1"):
+        loop.turn(-1)
+
+
+@pytest.mark.contract("C36")
 def test_our_own_stall_expires_nobody(loop, ports):
     """A heartbeat arrives while a handler is busy for ten seconds: the session that it keeps alive must not expire."""
     seen = []
@@ -309,6 +317,7 @@ def test_who_has_little_left_does_not_queue_with_those_that_have_much(loop, port
     assert len(behind) - behind[::-1].index(3) <= 5, "one of the others a turn at most, between two of its calls"
 
 
+@pytest.mark.contract("C31")
 def test_input_left_over_is_served_behind_the_others(loop, ports):
     served = []
 
@@ -485,6 +494,7 @@ def test_slow_turns_are_counted_with_the_name_of_the_slowest(ports):
     assert told == [(61, "slow")]
 
 
+@pytest.mark.contract("C33")
 def test_time_in_a_poll_is_idle_time_and_no_slow_turn(loop):
     loop.after(500, lambda: None)
     loop.turn()

@@ -69,6 +69,7 @@ def pair():
     return Pair()
 
 
+@pytest.mark.contract("C19")
 def test_both_ends_send_frames(pair):
     pair.client.send(frame(b"to the server"))
     pair.server.send(frame(b"to the client"))
@@ -88,6 +89,7 @@ def test_a_connection_that_cannot_be_made_closes_with_the_reason():
     assert pair.errors == []
 
 
+@pytest.mark.contract("C21")
 def test_a_muted_connection_gets_its_frames_later(pair):
     pair.server.mute()
     for number in range(100):
@@ -96,6 +98,34 @@ def test_a_muted_connection_gets_its_frames_later(pair):
     assert pair.server.frames == []
     pair.server.unmute()
     pair.until(lambda: len(pair.server.frames) == 100)
+
+
+@pytest.mark.contract("C55")
+def test_the_end_of_the_stream_within_a_frame_is_told_from_one_between_frames(pair):
+    pair.server.send([struct.pack(">i", 100_000), b"x" * 50_000])
+    pair.until(lambda: pair.client.held_bytes)
+    pair.server.close()
+    pair.until(lambda: pair.client.is_closed)
+    assert pair.client.close_reason == "closed by the peer within a frame"
+    other = Pair()
+    other.server.close()
+    other.until(lambda: other.client.is_closed)
+    assert other.client.close_reason == "closed by the peer"
+
+
+@pytest.mark.contract("C32")
+def test_memory_that_is_there_again_does_not_unmute_who_was_muted_on_purpose(pair):
+    memory = pair.selector.memory
+    memory.limit_bytes = 10
+    assert memory.reserve(10)
+    pair.client.send(frame(b"x" * 50_000))
+    pair.until(lambda: memory.waiting)
+    pair.server.mute()
+    memory.give_back(10)
+    pair.world.run_for(1000)
+    assert not memory.waiting and pair.server.frames == []
+    pair.server.unmute()
+    pair.until(lambda: pair.server.frames)
 
 
 def test_closing_twice_is_closing_once(pair):
@@ -123,6 +153,7 @@ def test_what_is_queued_goes_out_before_the_close(pair):
     assert len(pair.server.frames[0]) == 500_000
 
 
+@pytest.mark.contract("C26")
 def test_the_idle_expire_in_the_order_of_their_activity():
     pair = Pair(idle_ms=10_000)
     expired = []
@@ -157,6 +188,7 @@ def test_connections_that_are_taken_over_expire_when_they_would_have():
     assert expired == in_order[:2]
 
 
+@pytest.mark.contract("C26")
 def test_expiry_can_be_changed_and_turned_off():
     pair = Pair(idle_ms=10_000)
     pair.selector.set_idle_ms(-1)
@@ -168,6 +200,7 @@ def test_expiry_can_be_changed_and_turned_off():
     assert len(pair.selector) == 0
 
 
+@pytest.mark.contract("C31")
 def test_again_serves_a_source_behind_the_others_and_holds_the_timers_back():
     node = World(2).node("n")
     loop = Loop(node.ports)
