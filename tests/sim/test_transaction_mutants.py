@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import test_transaction_sim as sim
 
+from odradek.broken_rule import BrokenRuleError
 from odradek.coordinator import shard as shards
 from odradek.coordinator.transaction import core as cores
 from odradek.coordinator.transaction import ending, initializing, markers
@@ -259,7 +260,7 @@ KILLED_BY = {
 @pytest.mark.parametrize("mutant", KILLED_BY, ids=lambda mutant: mutant.__name__)
 def test_mutant_is_noticed(mutant, monkeypatch):
     mutant(monkeypatch)
-    with pytest.raises((AssertionError, pytest.fail.Exception, TypeError)):
+    with pytest.raises((AssertionError, BrokenRuleError, pytest.fail.Exception, TypeError)):
         KILLED_BY[mutant]()
 
 

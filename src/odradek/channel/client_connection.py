@@ -157,7 +157,6 @@ class ClientConnection(Connection):
             self.close("an answer to something else, while it authenticates")
             return
         request, version = self._step
-        assert request.api_key is not None
         try:
             step = exchange.answered(response_in(frame, request.api_key, version))
         except KafkaError as error:

@@ -37,7 +37,6 @@ class InFlightRequest:
         expects_response: bool = True,
         is_internal: bool = False,
     ) -> None:
-        assert request.api_key is not None
         self.correlation_id = correlation_id
         self.request = request
         self.api_key = request.api_key

@@ -29,6 +29,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from odradek import __version__
+from odradek.broken_rule import instance, present
 from odradek.channel.api_versions import API_VERSIONS, ApiVersions, NodeApiVersions, known_versions, next_attempt
 from odradek.channel.backoff import Backoff
 from odradek.channel.client_connection import (
@@ -219,7 +220,6 @@ class NetworkClient:
         self._check_active()
         if not self.is_ready(node_id):
             raise NodeNotReady(f"node {node_id} is {self.states.state(node_id).value}, or has no room for a request")
-        assert request.api_key is not None
         answered = self.loop.pending() if answered is None else answered
         try:
             chosen = self.api_versions.version(node_id, request.api_key, version)
@@ -270,8 +270,7 @@ class NetworkClient:
         self._selector.add(connection, is_connecting=True)
 
     def _attempt_failed(self, node_id: int, reason: str) -> None:
-        known = self.states.get(node_id)
-        assert known is not None
+        known = present(self.states.get(node_id), "who is being connected to is known")
         self.states.disconnected(node_id, self._mono_ms())
         self._tell_lost(known.node, Disconnected(f"{known.node}: {reason}"))
 
@@ -308,8 +307,8 @@ class NetworkClient:
         self.in_flight.complete_oldest(node.id)
         self._obey_throttle(node.id, request, response)
         if request.is_internal:
-            assert isinstance(response, ApiVersionsResponse)
-            self._api_versions_answered(connection, request, response)
+            rule = "what the client asks by itself is ApiVersions"
+            self._api_versions_answered(connection, request, instance(response, ApiVersionsResponse, rule))
             return
         if self.metrics is not None:
             now_ms = self._mono_ms()
@@ -434,8 +433,7 @@ class NetworkClient:
         self._timer = self.loop.after(max(0, deadline_ms - self._mono_ms()), self._sweep)
 
     def _sweep(self) -> None:
-        assert self._timer is not None
-        due_ms = self._timer.deadline_ms
+        due_ms = present(self._timer, "a sweep is the timer's").deadline_ms
         for node_id in self.states.setups_expired(due_ms):
             self._setup_took_too_long(node_id)
         for node_id in self.in_flight.expired(due_ms):

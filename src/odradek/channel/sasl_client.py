@@ -13,6 +13,7 @@ request, with correlation ids from the reserved range; answers to requests sent 
 
 from typing import Protocol
 
+from odradek.broken_rule import instance
 from odradek.channel.api_versions import API_VERSIONS, NodeApiVersions, known_versions, next_attempt
 from odradek.protocol import errors
 from odradek.protocol.declare import Request, Response
@@ -82,8 +83,7 @@ class SaslExchange:
             return self._api_versions(response)
         if isinstance(response, SaslHandshakeResponse):
             return self._handshake(response)
-        assert isinstance(response, SaslAuthenticateResponse)
-        return self._authenticate(response)
+        return self._authenticate(instance(response, SaslAuthenticateResponse, "the answer belongs to its question"))
 
     def _api_versions(self, response: ApiVersionsResponse) -> Step:
         if response.error_code == errors.UnsupportedVersion.code and self._software_version > 0:

@@ -356,6 +356,7 @@ class Header(Message):
 class Request(Message):
     """What a client or a broker asks."""
 
+    api_key: ClassVar[int]  # no request is without one
     decoded_bytes_max = REQUEST_DECODED_BYTES_MAX
 
 

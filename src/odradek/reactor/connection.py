@@ -11,6 +11,7 @@ not on its way in full, no further frame is handled. A peer that reads nothing i
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from odradek.broken_rule import BrokenRuleError, require
 from odradek.reactor.frames import (
     LENGTH_BYTES,
     SHORT_SCRATCH_BYTES,
@@ -244,7 +245,8 @@ class Connection(SendingEnd):
     def _handle_held(self) -> None:
         """The next slice of what was received before: it stays where it is until nothing whole is left of it."""
         held, start = self._held, self._held_at
-        assert held is not None
+        if held is None:
+            raise BrokenRuleError("who holds a whole frame holds something")
         view = memoryview(held)[start:]
         at = self.handle(view, len(view))
         if self.is_closed:
@@ -288,7 +290,8 @@ class Connection(SendingEnd):
 
     def _memory_is_available(self) -> None:
         held, self._held = self._held, None
-        assert held is not None
+        if held is None:
+            raise BrokenRuleError("who waits for memory holds the beginning of a frame")
         self.blocked &= ~NO_MEMORY
         self._begin(memoryview(held), read_length(held)[0] + LENGTH_BYTES)
         if not self.blocked & NO_MEMORY:
@@ -345,4 +348,4 @@ class Connection(SendingEnd):
             self.unblock(THROTTLED)
 
 
-assert 2 * SMALL_BYTES < SHORT_SCRATCH_BYTES, "what is held must leave room behind it"
+require(2 * SMALL_BYTES < SHORT_SCRATCH_BYTES, "what is held must leave room behind it")

@@ -7,6 +7,7 @@ closes it. A response in the queue of a connection holds a `FileRange`, which is
 
 from collections import OrderedDict
 
+from odradek.broken_rule import BrokenRuleError
 from odradek.reactor.ports import Disk, DiskFile
 
 
@@ -22,12 +23,14 @@ class File:
         return self._users > 0
 
     def acquire(self) -> "File":
-        assert self._users > 0, f"{self.disk_file.path} is closed"
+        if self._users <= 0:
+            raise BrokenRuleError(f"{self.disk_file.path} is closed")
         self._users += 1
         return self
 
     def release(self) -> None:
-        assert self._users > 0, f"{self.disk_file.path} was released more often than acquired"
+        if self._users <= 0:
+            raise BrokenRuleError(f"{self.disk_file.path} was released more often than acquired")
         self._users -= 1
         if not self._users:
             self.disk_file.close()
@@ -48,17 +51,20 @@ class FileRange:
 
     @property
     def disk_file(self) -> DiskFile:
-        assert self._file is not None, "this range was released"
+        if self._file is None:
+            raise BrokenRuleError("this range was released")
         return self._file.disk_file
 
     @property
     def file(self) -> File:
-        assert self._file is not None, "this range was released"
+        if self._file is None:
+            raise BrokenRuleError("this range was released")
         return self._file
 
     def skip(self, sent_bytes: int) -> None:
         """Forgets the bytes that have gone out."""
-        assert 0 <= sent_bytes <= self.size, f"{sent_bytes} of {self.size} bytes sent"
+        if not 0 <= sent_bytes <= self.size:
+            raise BrokenRuleError(f"{sent_bytes} of {self.size} bytes sent")
         self.position += sent_bytes
         self.size -= sent_bytes
 

@@ -25,6 +25,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
+from odradek.broken_rule import present
 from odradek.reactor.pending import Completions, Pending, T
 from odradek.reactor.ports import READABLE, Job, Pollable, Ports
 from odradek.reactor.source import HEAVY_US, Handler, Line, Source, Suspects, gone
@@ -380,8 +381,7 @@ class Loop:
         self._slowest_us = NOTABLE_US
 
     def _unseen(self, task: Task[Any]) -> None:
-        assert task.error is not None
-        self._on_error(task.error, task)
+        self._on_error(present(task.error, "only a task that has failed goes unseen"), task)
 
 
 def _without_argument(callback: Callable[[], object]) -> None:

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar
 
+from odradek.broken_rule import BrokenRuleError
 from odradek.reactor.ports import Cancelled
 
 T = TypeVar("T")
@@ -45,7 +46,8 @@ class Pending(Generic[T]):
 
     def value(self) -> T:
         """The value, or raises the error."""
-        assert self.is_done, "a pending value was asked for before it came"
+        if not self.is_done:
+            raise BrokenRuleError("a pending value was asked for before it came")
         self.is_observed = True
         if self._error is not None:
             raise self._error

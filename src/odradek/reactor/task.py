@@ -3,6 +3,7 @@
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from odradek.broken_rule import BrokenRuleError
 from odradek.reactor.pending import Completions, Pending, T
 from odradek.reactor.ports import Cancelled
 
@@ -45,7 +46,8 @@ class Task(Pending[T]):
         except Exception as error:  # noqa: BLE001 - it belongs to whoever awaits this task
             self.fail(error)
         else:
-            assert isinstance(awaited, Pending), f"a task can only await a Pending, not {awaited!r}"
+            if not isinstance(awaited, Pending):
+                raise BrokenRuleError(f"a task can only await a Pending, not {awaited!r}")
             self._awaited = awaited
             awaited.when_done(self._resume)
 

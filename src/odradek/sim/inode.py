@@ -14,6 +14,7 @@ have landed:
   given up and blocks that replace them are not both part of the file.
 """
 
+from odradek.broken_rule import present
 from odradek.reactor.ports import Buffer
 from odradek.sim.crash import CrashProfile
 from odradek.sim.rng import SimStream
@@ -38,9 +39,9 @@ class Write:
 
     def part_in(self, page: int) -> tuple[int, int]:
         """Where in the file its bytes in this page begin and end."""
-        assert self.data is not None
+        data = present(self.data, "only a write has pages")
         begin = max(self.position, page * PAGE_BYTES)
-        return begin, min(self.position + len(self.data), (page + 1) * PAGE_BYTES)
+        return begin, min(self.position + len(data), (page + 1) * PAGE_BYTES)
 
 
 def pages_of(position: int, size: int) -> range:

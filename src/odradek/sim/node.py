@@ -8,6 +8,7 @@ was booted anew ignores what its former life had planned. A paused one does it a
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from odradek.broken_rule import present
 from odradek.reactor.loop import Loop, OnError
 from odradek.reactor.ports import Ports
 from odradek.sim.clock import SimClock
@@ -143,8 +144,7 @@ class Node:
 
     def _run_turn(self) -> None:
         self._turn = None
-        loop = self.loop
-        assert loop is not None
+        loop = present(self.loop, "a node that is up has a loop")
         self._note("turn")
         self._is_turning = True
         try:

@@ -412,7 +412,6 @@ class ClassicMembership(Membership):
         if destination is None:
             return
         request = LeaveGroupRequest(group_id=self.config.group_id)
-        assert request.api_key is not None
         if self._versions[request.api_key] >= _NAMES_MEMBERS:
             request.members = [MemberIdentity(member_id=self.member_id, group_instance_id=None)]
         else:

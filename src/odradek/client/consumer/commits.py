@@ -20,6 +20,7 @@ commit whose answer is lost is sent again.
 
 from collections.abc import Callable, Iterable, Mapping
 
+from odradek.broken_rule import present
 from odradek.client.consumer.coordinator_lookup import CoordinatorLookup
 from odradek.client.consumer.group_requests import GroupRequests
 from odradek.client.consumer.subscription import by_topic
@@ -123,8 +124,7 @@ class OffsetCommits(GroupRequests):
         return who is not None and who != self._waits_for
 
     def _due(self, destination: Destination, now_ms: int) -> None:
-        who = self._identity()
-        assert who is not None
+        who = present(self._identity(), "nothing is due before it is known who asks")
         self._waits_for = None
         if self._to_commit:
             self._commit(who, destination, now_ms)
@@ -203,7 +203,6 @@ class OffsetCommits(GroupRequests):
         places = frozenset(self._to_fetch)
         topics = by_topic(places)
         request = OffsetFetchRequest(require_stable=True)
-        assert request.api_key is not None
         if self._versions[request.api_key] >= _HAS_GROUPS:
             group = OffsetFetchRequestGroup(
                 group_id=self._group_id,

@@ -4,6 +4,7 @@ It asks when somebody needs to know (`node_id` is None and `want` was called) an
 told NOT_COORDINATOR, or does not get through, calls `forget`.
 """
 
+from odradek.broken_rule import instance
 from odradek.client.core import ANY_BROKER, GROUP, Backoff, Destination, Send, Versions, coordinator
 from odradek.protocol import errors
 from odradek.protocol.declare import Response
@@ -51,7 +52,6 @@ class CoordinatorLookup:
             return []
         self._token = object()
         request = FindCoordinatorRequest(key_type=GROUP)
-        assert request.api_key is not None
         version = self._versions[request.api_key]
         if version >= _HAS_KEYS:
             request.coordinator_keys = [self.group_id]
@@ -62,8 +62,8 @@ class CoordinatorLookup:
     def answered(self, token: object, response: Response, now_ms: int) -> None:
         if token is not self._token:
             return
-        assert isinstance(response, FindCoordinatorResponse)
-        found = response.coordinators[0] if response.coordinators else response
+        told = instance(response, FindCoordinatorResponse, "the answer belongs to its question")
+        found = told.coordinators[0] if told.coordinators else told
         error = errors.by_code(found.error_code) if found.error_code else None
         if error is None:
             self._token = None

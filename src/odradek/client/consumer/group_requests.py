@@ -99,7 +99,6 @@ class GroupRequests:
         version_max: int = 99,
     ) -> object:
         token = object()
-        assert request.api_key is not None
         version = min(self._versions[request.api_key], version_max)
         self._in_flight[token] = _InFlight(on_answer, on_failure, now_ms)
         self._out.append(Send(request, version, destination, token))

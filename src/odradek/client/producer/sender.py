@@ -8,6 +8,7 @@ Every batch goes out in a request of its own. A batch is given up when its broke
 `may_be_stored`, nobody knows.
 """
 
+from odradek.broken_rule import instance
 from odradek.client.core import Backoff, Send, leader
 from odradek.client.producer.batch import ProducerBatch, Stamp, TopicPartition
 from odradek.client.producer.transaction_manager import PRODUCE, TransactionManager
@@ -84,8 +85,8 @@ class Sender:
         if not isinstance(token, Flight):
             self.manager.answered(token, response, now_ms)
         elif self._has_landed(token):
-            assert isinstance(response, ProduceResponse)
-            self._produced(token, response.responses[0].partition_responses[0], now_ms)
+            told = instance(response, ProduceResponse, "the answer belongs to its question")
+            self._produced(token, told.responses[0].partition_responses[0], now_ms)
 
     def failed(self, token: object, now_ms: int) -> None:
         if not isinstance(token, Flight):

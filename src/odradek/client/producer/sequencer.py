@@ -14,6 +14,7 @@ without transactions does that by itself, its in-flight batches get new numbers.
 given up are missing: it has to be aborted, and with its end comes the new epoch.
 """
 
+from odradek.broken_rule import require
 from odradek.client.producer.batch import NO_PRODUCER, ProducerBatch, ProducerIdAndEpoch, Stamp, TopicPartition
 from odradek.protocol import errors
 from odradek.records.record import SEQUENCES, sequence_after
@@ -197,10 +198,10 @@ class Sequencer:
     def validate(self) -> None:
         """What is in flight is in the order of its numbers; one behind it may have been acknowledged before it."""
         for partition, known in self._partitions.items():
-            assert len(known.unacked) <= IN_FLIGHT_MAX, partition
+            require(len(known.unacked) <= IN_FLIGHT_MAX, f"too many batches are in flight to {partition}")
             limits = [*(batch.base_sequence for batch in known.unacked[1:]), known.next_sequence]
             for batch, limit in zip(known.unacked, limits, strict=False):
-                assert _is_at_or_after(limit, batch.next_sequence), known.unacked
+                require(_is_at_or_after(limit, batch.next_sequence), f"out of order in flight: {known.unacked}")
 
 
 def _is_at_or_after(sequence: int, other: int) -> bool:

@@ -21,6 +21,7 @@ The transaction's version says who bumps the epoch, so that nothing late of one 
 from collections.abc import Mapping
 from typing import Any
 
+from odradek.broken_rule import present
 from odradek.client.core import ANY_BROKER, Backoff, Destination, Send, Versions, coordinator
 from odradek.client.producer import transaction_requests as requests
 from odradek.client.producer.batch import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition
@@ -298,16 +299,16 @@ class TransactionManager:
         self._retry_at_ms = now_ms + wait_ms
 
     def _refused(self, ask: Ask, found: Verdict) -> None:
-        assert found.error is not None
+        error = present(found.error, "a request that is refused is refused for a reason")
         if found.treatment == requests.FENCED:
             self._fatal(errors.ProducerFenced())
         elif found.treatment == requests.FATAL or self.state is State.INITIALIZING:
-            self._fatal(found.error)  # without an identity there is nothing to abort
+            self._fatal(error)  # without an identity there is nothing to abort
         elif self.state is State.ABORTING and ask.api_key != requests.END_TXN:
             self._drop(ask)
         else:
             self._needs_bump = not self.is_v2
-            self._abortable(found.error)
+            self._abortable(error)
 
     def _drop(self, ask: Ask) -> None:
         if ask in self._asks:  # an error may have emptied the queue while it was on its way

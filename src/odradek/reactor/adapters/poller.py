@@ -11,6 +11,7 @@ import select
 from collections.abc import Callable
 from time import monotonic_ns
 
+from odradek.broken_rule import require
 from odradek.reactor.ports import READABLE, WRITABLE, Pollable
 
 MOMENT_NS = 60_000
@@ -19,7 +20,7 @@ LOOKING_SCORE = 16  # short sleeps, before it looks
 SCORE_MAX = 64
 IN_VAIN = 16  # of what a moment of looking saves, a moment in vain costs so much
 
-assert select.EPOLLIN == READABLE, "what epoll tells of input can be passed on as it is"
+require(select.EPOLLIN == READABLE, "what epoll tells of input can be passed on as it is")
 _ODD = 8  # readable and writable are bits below it
 _FAILED = select.EPOLLERR | select.EPOLLHUP
 _TO_EPOLL = {READABLE: select.EPOLLIN, WRITABLE: select.EPOLLOUT, READABLE | WRITABLE: select.EPOLLIN | select.EPOLLOUT}
