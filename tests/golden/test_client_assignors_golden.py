@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from odradek.client.consumer.assignors import Subscriber, by_name
+from odradek.client.consumer.assignors.assignor import Subscriber
+from odradek.client.consumer.assignors.by_name import by_name
 from odradek.client.consumer.assignors.sticky import claim_of
 
 FILE = Path(__file__).parent / "data" / "records-assignors-4.3.0.jsonl.gz"

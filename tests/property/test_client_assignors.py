@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.client.consumer.assignors import Subscriber, by_name
+from odradek.client.consumer.assignors.assignor import Subscriber
+from odradek.client.consumer.assignors.by_name import by_name
 
 TOPICS = ("a", "b", "c")
 NAMES = ("range", "roundrobin", "sticky", "cooperative-sticky")

@@ -7,13 +7,13 @@ its story, which checks that.
 from faulty_link import Link
 
 from odradek.channel.driver import Driver
-from odradek.client.consumer.assignors import by_name
+from odradek.client.consumer.assignors.by_name import by_name
 from odradek.client.consumer.classic_membership import ClassicMembership
 from odradek.client.consumer.commits import OffsetCommits
 from odradek.client.consumer.consumer_membership import ConsumerMembership
 from odradek.client.consumer.coordinator_lookup import CoordinatorLookup
 from odradek.client.consumer.membership import MembershipConfig
-from odradek.client.consumer.task import ASSIGN, NOTHING, REVOKE
+from odradek.client.consumer.ownership import ASSIGN, NOTHING, REVOKE
 from odradek.client.core import ANY_BROKER, Send
 from odradek.protocol import releases
 from odradek.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
@@ -175,12 +175,12 @@ class Member:
             driver.pump()
 
     def _work(self):
-        while (task := self.membership.task) is not None:
-            if task.kind == ASSIGN:
-                self._take(task.partitions)
-            elif not self._give_back(task):
+        while (change := self.membership.change) is not None:
+            if change.kind == ASSIGN:
+                self._take(change.partitions)
+            elif not self._give_back(change):
                 return
-            self.membership.done(task, self.now_ms)
+            self.membership.done(change, self.now_ms)
         for place in self.membership.owned - self.positions.keys():
             if place in self.commits.fetched:
                 self.positions[place] = max(self.commits.fetched[place], 0)
@@ -191,13 +191,13 @@ class Member:
             self.tenures[place] = self.story.history.takes(self, place)
         self.commits.fetch(partitions)
 
-    def _give_back(self, task):
+    def _give_back(self, change):
         """Whether that is over. What was lost is not worth a commit."""
-        if task.kind == REVOKE and not self._has_committed(task.partitions):
+        if change.kind == REVOKE and not self._has_committed(change.partitions):
             return False
         self._giving_back_ms = None
-        self.commits.drop(task.partitions)
-        for place in task.partitions:
+        self.commits.drop(change.partitions)
+        for place in change.partitions:
             self.positions.pop(place, None)
             self.tenures.pop(place, None)
         return True

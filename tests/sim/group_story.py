@@ -382,7 +382,7 @@ class GroupStory:
         return (
             owned == self.places()
             and self.group_state() == "Stable"
-            and not any(m.membership.task for m in self.alive())
+            and not any(m.membership.change for m in self.alive())
         )
 
     def group_state(self):

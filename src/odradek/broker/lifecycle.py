@@ -24,10 +24,10 @@ from odradek.protocol.messages.k62_broker_registration import BrokerRegistration
 from odradek.protocol.messages.k63_broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from odradek.protocol.releases import CONTROLLER, Release
 from odradek.protocol.uuids import format_uuid
+from odradek.reactor.coroutine_task import Task
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Cancelled
-from odradek.reactor.task import Task
 
 RETRY_MS_MIN, RETRY_MS_MAX = 100, 1000
 NO_EPOCH = -1

@@ -30,10 +30,10 @@ from odradek.handlers.faults import Faults
 from odradek.network.listener_security import MakeTlsContext
 from odradek.protocol.releases import by_name
 from odradek.reactor.called import name_of
+from odradek.reactor.coroutine_task import Task
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Cancelled
-from odradek.reactor.task import Task
 
 __all__ = ["BadConfig", "KafkaRaftServer", "StartRefused"]
 

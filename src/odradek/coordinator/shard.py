@@ -23,9 +23,9 @@ from odradek.coordinator.core import Answer, ShardCore
 from odradek.coordinator.now import Now
 from odradek.protocol import errors
 from odradek.protocol.frames import CoordinatorRecords
+from odradek.reactor.coroutine_task import Task
 from odradek.reactor.pending import Pending
 from odradek.reactor.slices import Slices
-from odradek.reactor.task import Task
 from odradek.reactor.timers import Timer
 from odradek.replica.manager import ReplicaManager
 from odradek.replica.partition import Partition

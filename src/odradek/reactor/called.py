@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from odradek.reactor.task import Task
+from odradek.reactor.coroutine_task import Task
 
 
 def name_of(called: Any) -> str:

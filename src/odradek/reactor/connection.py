@@ -48,6 +48,8 @@ class Connection(SendingEnd):
         "frame_bytes_max",
     )
 
+    selector: "Selector"
+
     FRAME_BYTES_MIN = 4  # no frame of Kafka's is shorter than a correlation id
 
     def __init__(self, selector: "Selector", transport: Transport, frame_bytes_max: int) -> None:

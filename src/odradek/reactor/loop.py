@@ -23,17 +23,14 @@ the next.
 
 from collections import deque
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from odradek.broken_rule import present
+from odradek.reactor.coroutine_task import Task
 from odradek.reactor.pending import Completions, Pending, T
 from odradek.reactor.ports import READABLE, Job, Pollable, Ports
 from odradek.reactor.source import HEAVY_US, Handler, Line, Source, Suspects, gone
-from odradek.reactor.task import Task
 from odradek.reactor.timers import Timer, Timers
-
-if TYPE_CHECKING:
-    from odradek.reactor.sending_end import SendingEnd
 
 INPUT_US_MAX = 2000
 LATE_US_MAX = 250
@@ -49,6 +46,12 @@ COMPLETIONS_PER_LOOK = 64  # callbacks before it counts how long they took
 
 OnError = Callable[[BaseException, Any], None]  # takes what failed: a handler, a callback or a task
 OnSlowTurn = Callable[[int, Any], None]  # takes the turn's milliseconds and the slowest thing in it
+
+
+class Postponed(Protocol):
+    """A connection whose answer waits for the end of a burst."""
+
+    def send_postponed(self) -> None: ...
 
 
 class Loop:
@@ -100,7 +103,7 @@ class Loop:
         self._full_poll_pause_ms = FULL_POLL_MS
         self._slowest: Any = None
         self._slowest_us = NOTABLE_US
-        self.burst: list[SendingEnd] | None = None  # whose answers are postponed; None if nobody's are to be
+        self.burst: list[Postponed] | None = None  # whose answers are postponed; None if nobody's are to be
         self.is_crowded = False  # many were waiting when this turn began to serve
         self.turns = 0
         self.slow_turns = 0
@@ -319,7 +322,7 @@ class Loop:
         self.burst = None
         return before_us
 
-    def _send_burst(self, burst: "list[SendingEnd]") -> None:
+    def _send_burst(self, burst: list[Postponed]) -> None:
         for connection in burst:
             try:
                 connection.send_postponed()

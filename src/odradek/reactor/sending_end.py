@@ -5,20 +5,24 @@ is gone no further frame is handled. Where many connections are served one after
 go out together (`postpone`): the peer that the first one wakes is awake for the next.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from odradek.reactor.loop import Loop, Postponed
 from odradek.reactor.ports import READABLE, WRITABLE, Buffer
 from odradek.reactor.send_queue import GATHER_PARTS_MAX, FileEndedEarly, Part, SendQueue, behind, release_parts
 from odradek.reactor.transport import Transport
-
-if TYPE_CHECKING:
-    from odradek.reactor.selector import Selector
 
 # What stands in the way of handling frames
 PARKED, THROTTLED, SENDING, NO_MEMORY, MUTED, CLOSING, CLOSED = (1 << bit for bit in range(7))
 
 JOIN_BYTES_MAX = 32 * 1024  # answers up to this size are joined in one buffer, which is cheaper than gathering them
 WIDE_BYTES_MIN = 64 * 1024  # who gets a larger answer gets more of them
+
+
+class HasLoop(Protocol):
+    """All that sending needs to know of a selector."""
+
+    loop: Loop
 
 
 class SendingEnd:
@@ -35,7 +39,7 @@ class SendingEnd:
         "transport",
     )
 
-    def __init__(self, selector: "Selector", transport: Transport) -> None:
+    def __init__(self, selector: HasLoop, transport: Transport) -> None:
         self.selector = selector
         self.transport = transport
         self.blocked = 0
@@ -97,7 +101,7 @@ class SendingEnd:
 
     # How it goes
 
-    def postpone(self, parts: "list[Part]", burst: "list[SendingEnd]") -> None:
+    def postpone(self, parts: "list[Part]", burst: list[Postponed]) -> None:
         """Leaves a small answer to the end of the burst; a large one goes out now, at the cost of who asked for it."""
         buffers: list[Any] = parts
         if self._out is None and self._postponed is None and _is_small(buffers):

@@ -8,14 +8,12 @@ drops the jobs where they stand.
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from odradek.reactor.ports import Cancelled, Done, Job
 from odradek.sim.crash import SimCrash
+from odradek.sim.machine import Machine
 from odradek.sim.rng import SimStream
-
-if TYPE_CHECKING:
-    from odradek.sim.node import Node
 
 STEP_US = (5, 2000)  # a step takes from, to
 WORKERS = 4
@@ -60,7 +58,7 @@ class SimRun:
 class SimExecutor:
     __slots__ = ("_ended", "_node", "_number", "_running", "_stream", "_waiting", "_wake", "step_us", "workers")
 
-    def __init__(self, node: "Node", stream: SimStream) -> None:
+    def __init__(self, node: Machine, stream: SimStream) -> None:
         self._node = node
         self._stream = stream
         self._number = 0

@@ -12,10 +12,10 @@ from errno import ETIMEDOUT
 from typing import TYPE_CHECKING
 
 from odradek.sim.rng import SimStream
+from odradek.sim.timeline import Timeline
 
 if TYPE_CHECKING:
     from odradek.sim.network import SimNetwork, SimSocket
-    from odradek.sim.world import World
 
 RESEND_US = 200_000  # the first time; then twice as long each time, up to
 RESEND_US_MAX = 10_000_000
@@ -28,6 +28,7 @@ class Fabric:
     __slots__ = (
         "_cuts",
         "_stream",
+        "addresses",
         "buffer_bytes",
         "hosts",
         "latency_us",
@@ -38,11 +39,12 @@ class Fabric:
         "world",
     )
 
-    def __init__(self, world: "World", stream: SimStream) -> None:
+    def __init__(self, world: Timeline, stream: SimStream) -> None:
         self.world = world
         self._stream = stream
         self._cuts: set[tuple[str, str]] = set()
         self.hosts: dict[str, SimNetwork] = {}
+        self.addresses: dict[str, str] = {}  # by the name of a node
         self.names: dict[str, list[str]] = {}  # beside the nodes' own: the addresses that a name stands for
         self.latency_us = (30, 600)
         self.buffer_bytes = 64 * 1024  # on the way and unread, per direction of a connection

@@ -9,15 +9,13 @@ something after it is back.
 from collections import deque
 from collections.abc import Callable, Sequence
 from errno import EADDRINUSE, EAGAIN, EBADF, ECONNREFUSED, ECONNRESET, EHOSTUNREACH, ENOENT, EPIPE, ETIMEDOUT
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from odradek.reactor.ports import READABLE, WRITABLE, Buffer, DiskFile
 from odradek.sim.fabric import Fabric, Pipe
+from odradek.sim.machine import Machine
 from odradek.sim.poller import SimPoller, Source
 from odradek.sim.rng import SimStream
-
-if TYPE_CHECKING:
-    from odradek.sim.node import Node
 
 FIRST_FILENO = 3
 FIRST_EPHEMERAL_PORT = 32768
@@ -26,6 +24,7 @@ LOOPBACK = ("127.0.0.1", "localhost")
 
 
 class SimSocket(Source):
+    network: "SimNetwork"
     __slots__ = ("_error", "_has_failed", "_inbox", "_is_connected", "_is_ended", "_out", "_twin", "host", "peer")
 
     def __init__(self, network: "SimNetwork", peer: tuple[str, int]) -> None:
@@ -198,6 +197,7 @@ class SimSocket(Source):
 
 
 class SimListener(Source):
+    network: "SimNetwork"
     __slots__ = ("_accepted", "address", "backlog")
 
     def __init__(self, network: "SimNetwork", address: tuple[str, int], backlog: int) -> None:
@@ -234,7 +234,7 @@ class SimListener(Source):
 class SimNetwork:
     __slots__ = ("_listeners", "_node", "_pollers", "_port", "_sources", "address", "fabric", "is_up", "stream")
 
-    def __init__(self, fabric: Fabric, node: "Node", stream: SimStream) -> None:
+    def __init__(self, fabric: Fabric, node: Machine, stream: SimStream) -> None:
         self.fabric = fabric
         self._node = node
         self.address = node.address
@@ -274,8 +274,7 @@ class SimNetwork:
             return [(self.address, port)]
         if host in self.fabric.names:
             return [(address, port) for address in self.fabric.names[host]]
-        node = self._node.world.nodes.get(host)
-        address = node.address if node is not None else host
+        address = self.fabric.addresses.get(host, host)
         if address not in self.fabric.hosts:
             raise OSError(ENOENT, f"no host is called {host}")
         return [(address, port)]

@@ -6,7 +6,6 @@ was booted anew ignores what its former life had planned. A paused one does it a
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from odradek.broken_rule import present
 from odradek.reactor.loop import Loop, OnError
@@ -15,10 +14,9 @@ from odradek.sim.clock import SimClock
 from odradek.sim.crash import MIXED, CrashProfile, SimCrash
 from odradek.sim.disk import SimDisk
 from odradek.sim.executor import SimExecutor
+from odradek.sim.fabric import Fabric
 from odradek.sim.network import SimNetwork
-
-if TYPE_CHECKING:
-    from odradek.sim.world import Event, World
+from odradek.sim.timeline import Event, Timeline
 
 TURN_US = (2, 40)  # a turn takes from, to
 MONO_BASE_US_MAX = 10_000_000_000  # monotonic clocks of two nodes have nothing in common
@@ -27,6 +25,7 @@ MONO_BASE_US_MAX = 10_000_000_000  # monotonic clocks of two nodes have nothing 
 class Node:
     __slots__ = (
         "_deferred",
+        "_fabric",
         "_free_at_us",
         "_is_turning",
         "_stream",
@@ -46,8 +45,9 @@ class Node:
         "world",
     )
 
-    def __init__(self, world: "World", name: str, address: str) -> None:
+    def __init__(self, world: Timeline, fabric: Fabric, name: str, address: str) -> None:
         self.world = world
+        self._fabric = fabric
         self.name = name
         self.address = address
         self.incarnation = 0
@@ -99,7 +99,7 @@ class Node:
         for callback in deferred:
             self.after(0, callback)
 
-    def after(self, delay_us: int, callback: Callable[[], object]) -> "Event":
+    def after(self, delay_us: int, callback: Callable[[], object]) -> Event:
         """Something that this incarnation of the node will do."""
         incarnation = self.incarnation
         return self.world.after(delay_us, lambda: self._happen(callback, incarnation))
@@ -118,7 +118,7 @@ class Node:
         rng = self.world.rng.scoped(f"{self.name}/{self.incarnation}")
         self._stream = rng.stream("node")
         self.clock = SimClock(self._now_us, self._stream.below(MONO_BASE_US_MAX), self.skew_ms)
-        self.network = SimNetwork(self.world.fabric, self, rng.stream("network"))
+        self.network = SimNetwork(self._fabric, self, rng.stream("network"))
         self.executor = SimExecutor(self, rng.stream("executor"))
         self.ports = Ports(self.clock, rng, self.disk, self.network, self.executor)
 

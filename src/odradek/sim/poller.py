@@ -1,13 +1,25 @@
 """Readiness of simulated sockets. Inside the simulation a poll never waits: the world turns the loop when it should."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from errno import EBADF
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from odradek.reactor.ports import READABLE, Pollable
+from odradek.sim.rng import SimStream
 
-if TYPE_CHECKING:
-    from odradek.sim.network import SimNetwork
+
+class Descriptors(Protocol):
+    """The descriptors of one host, by their numbers."""
+
+    stream: SimStream
+
+    def add(self, source: "Source") -> int: ...
+    def remove(self, source: "Source") -> None: ...
+    def source(self, fileno: int) -> "Source | None": ...
+    def source_changed(self, source: "Source") -> None: ...
+    def attend(self) -> None: ...
+    def wait(self, condition: Callable[[], object], timeout_ms: int | None) -> None: ...
 
 
 class Source:
@@ -15,7 +27,7 @@ class Source:
 
     __slots__ = ("is_open", "network", "number")
 
-    def __init__(self, network: "SimNetwork") -> None:
+    def __init__(self, network: Descriptors) -> None:
         self.network = network
         self.is_open = True
         self.number = network.add(self)
@@ -40,7 +52,7 @@ class Source:
 class SimPoller(Source):
     __slots__ = ("_interests", "_is_woken", "_once")
 
-    def __init__(self, network: "SimNetwork") -> None:
+    def __init__(self, network: Descriptors) -> None:
         super().__init__(network)
         self._interests: dict[Source, int] = {}
         self._once: set[int] = set()  # descriptors that are reported the next time only

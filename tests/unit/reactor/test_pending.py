@@ -2,9 +2,9 @@ from collections import deque
 
 import pytest
 
+from odradek.reactor.coroutine_task import Task
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Cancelled
-from odradek.reactor.task import Task
 
 
 @pytest.fixture

@@ -26,12 +26,12 @@ A static member (one with an instance id) does not leave when it stops: its plac
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from odradek.client.consumer.assignors import NO_RACKS, Assignor, Racks
+from odradek.client.consumer.assignors.assignor import NO_RACKS, Assignor, Racks
 from odradek.client.consumer.coordinator_lookup import CoordinatorLookup
-from odradek.client.consumer.leading import Assigned, assign
+from odradek.client.consumer.leader_assignment import LeaderAssignment, assign_as_leader
 from odradek.client.consumer.membership import Membership, MembershipConfig
+from odradek.client.consumer.ownership import ASSIGN, LOSE, NOTHING, REVOKE, Identity, Partitions
 from odradek.client.consumer.subscription import decode_assignment, encode_subscription
-from odradek.client.consumer.task import ASSIGN, LOSE, NOTHING, REVOKE, Identity, Partitions
 from odradek.client.core import Backoff, Destination, Send, Versions
 from odradek.protocol import errors
 from odradek.protocol.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
@@ -90,7 +90,7 @@ class ClassicMembership(Membership):
         self._joined_topics: frozenset[str] = frozenset()  # as the group knows it
         self._partitions: Mapping[str, int] = {}  # how many each topic has, as the metadata tells
         self._racks = NO_RACKS
-        self._assigned: Assigned | None = None  # of a leader: what it has dealt out
+        self._assigned: LeaderAssignment | None = None  # of a leader: what it has dealt out
         self._remembered: tuple[int, Partitions] = (NO_GENERATION, NOTHING)  # the last assignment, for sticky assignors
         self._must_rejoin = False
         self._is_leaving = False
@@ -141,8 +141,8 @@ class ClassicMembership(Membership):
             self._revoke_all()
         else:
             self._lose_all()
-        if not self._tasks:
-            self._tasks_done(now_ms)
+        if not self._changes:
+            self._changes_done(now_ms)
 
     # What is due
 
@@ -187,7 +187,7 @@ class ClassicMembership(Membership):
         return self.generation != NO_GENERATION
 
     def _may_join(self) -> bool:
-        if not self.topics or self._tasks or self._is_leaving or self._awaits_poll:
+        if not self.topics or self._changes or self._is_leaving or self._awaits_poll:
             return False
         return self.state == UNJOINED or (self.state == STABLE and self._must_rejoin)
 
@@ -196,14 +196,14 @@ class ClassicMembership(Membership):
 
     def _prepare(self) -> None:
         """Before it joins it gives back what it may not keep: see the two kinds above."""
-        if not self._must_rejoin or self._tasks or self.state not in (UNJOINED, STABLE):
+        if not self._must_rejoin or self._changes or self.state not in (UNJOINED, STABLE):
             return
         if not self._is_member():
-            self._add_task(LOSE, self.owned)
+            self._add_change(LOSE, self.owned)
         elif not self.is_cooperative:
-            self._add_task(REVOKE, self.owned)
+            self._add_change(REVOKE, self.owned)
         else:
-            self._add_task(REVOKE, [place for place in self.owned if place[0] not in self.topics])
+            self._add_change(REVOKE, [place for place in self.owned if place[0] not in self.topics])
 
     # Join
 
@@ -270,7 +270,7 @@ class ClassicMembership(Membership):
         if not self.is_leader:
             return []
         assignor = next(each for each in self.assignors if each.name == self.protocol)
-        self._assigned = assign(assignor, response.members, self._partitions, self._racks)
+        self._assigned = assign_as_leader(assignor, response.members, self._partitions, self._racks)
         if response.skip_assignment:
             return []
         return [
@@ -311,8 +311,8 @@ class ClassicMembership(Membership):
             or self.topics != self._joined_topics
             or (self._assigned is not None and self._assigned.differs_from(self._partitions))
         )
-        self._add_task(REVOKE, revoked)
-        self._add_task(ASSIGN, assigned - self.owned)
+        self._add_change(REVOKE, revoked)
+        self._add_change(ASSIGN, assigned - self.owned)
 
     # Heartbeats
 
@@ -399,7 +399,7 @@ class ClassicMembership(Membership):
 
     # Leaving
 
-    def _tasks_done(self, now_ms: int) -> None:
+    def _changes_done(self, now_ms: int) -> None:
         if self._is_leaving and self.state != LEFT:
             self._leave_group(now_ms)
             self._start_over(now_ms)

@@ -23,8 +23,8 @@ from collections.abc import Callable, Iterable, Mapping
 from odradek.broken_rule import present
 from odradek.client.consumer.coordinator_lookup import CoordinatorLookup
 from odradek.client.consumer.group_requests import GroupRequests
+from odradek.client.consumer.ownership import Identity, TopicPartition
 from odradek.client.consumer.subscription import by_topic
-from odradek.client.consumer.task import Identity, TopicPartition
 from odradek.client.core import Backoff, Destination, Versions
 from odradek.protocol import errors
 from odradek.protocol.messages.k08_offset_commit import (

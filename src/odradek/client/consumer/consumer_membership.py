@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from odradek.client.consumer.coordinator_lookup import CoordinatorLookup
 from odradek.client.consumer.membership import Membership, MembershipConfig
-from odradek.client.consumer.task import ASSIGN, REVOKE, Identity, Partitions
+from odradek.client.consumer.ownership import ASSIGN, REVOKE, Identity, Partitions
 from odradek.client.core import Backoff, Destination, Send, Versions
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
@@ -150,12 +150,12 @@ class ConsumerMembership(Membership):
             self._revoke_all()
         else:
             self._lose_all()
-        if not self._tasks:
-            self._tasks_done(now_ms)
+        if not self._changes:
+            self._changes_done(now_ms)
 
     def polled(self, now_ms: int) -> None:
         super().polled(now_ms)
-        if self.state == STALE and not self._tasks:
+        if self.state == STALE and not self._changes:
             self.state = JOINING
 
     # What is due
@@ -285,16 +285,16 @@ class ConsumerMembership(Membership):
 
     def _reconcile(self) -> None:
         """One change at a time: what comes in the meantime waits until the consumer is done."""
-        if self._target is None or self._tasks or self._is_leaving or not self._is_member():
+        if self._target is None or self._changes or self._is_leaving or not self._is_member():
             return
         wanted = self._wanted()
         if wanted == self.owned:
             return
         self.state = RECONCILING
-        self._add_task(REVOKE, self.owned - wanted)
-        self._add_task(ASSIGN, wanted - self.owned)
+        self._add_change(REVOKE, self.owned - wanted)
+        self._add_change(ASSIGN, wanted - self.owned)
 
-    def _tasks_done(self, now_ms: int) -> None:
+    def _changes_done(self, now_ms: int) -> None:
         if self._is_leaving:
             self._leave(now_ms)
         elif self.state == RECONCILING:
@@ -311,7 +311,7 @@ class ConsumerMembership(Membership):
         self._told = self._target = None
         self._unheard()
         self._lose_all()
-        if state == FENCED and not self._tasks:
+        if state == FENCED and not self._changes:
             self.state = JOINING
 
     def _fail_for_good(self, error: errors.KafkaError, now_ms: int) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from odradek.client.consumer.coordinator_lookup import CoordinatorLookup
 from odradek.client.consumer.group_requests import GroupRequests
-from odradek.client.consumer.task import ASSIGN, LOSE, NOTHING, REVOKE, Partitions, Task
+from odradek.client.consumer.ownership import ASSIGN, LOSE, NOTHING, REVOKE, OwnershipChange, Partitions
 from odradek.client.core import Backoff, Versions
 from odradek.protocol import errors
 
@@ -30,7 +30,7 @@ class MembershipConfig(NamedTuple):
 
 
 class Membership(GroupRequests):
-    __slots__ = ("_awaits_poll", "_heard_ms", "_polled_ms", "_quiet_ms", "_tasks", "config", "member_id", "owned")
+    __slots__ = ("_awaits_poll", "_changes", "_heard_ms", "_polled_ms", "_quiet_ms", "config", "member_id", "owned")
 
     def __init__(
         self, config: MembershipConfig, lookup: CoordinatorLookup, versions: Versions, backoff: Backoff | None = None
@@ -39,7 +39,7 @@ class Membership(GroupRequests):
         self.config = config
         self.member_id = ""
         self.owned: Partitions = NOTHING
-        self._tasks: deque[Task] = deque()
+        self._changes: deque[OwnershipChange] = deque()
         self._polled_ms: int | None = None
         self._awaits_poll = False  # it has left because its application did not poll
         self._heard_ms = LONG_AGO_MS  # when the last request was sent that was answered well
@@ -48,19 +48,19 @@ class Membership(GroupRequests):
     # The consumer's part
 
     @property
-    def task(self) -> Task | None:
-        return self._tasks[0] if self._tasks else None
+    def change(self) -> OwnershipChange | None:
+        return self._changes[0] if self._changes else None
 
-    def done(self, task: Task, now_ms: int) -> None:
-        """Of no effect if something has overtaken the task."""
-        if not self._tasks or self._tasks[0] is not task:
+    def done(self, change: OwnershipChange, now_ms: int) -> None:
+        """Of no effect if something has overtaken the change."""
+        if not self._changes or self._changes[0] is not change:
             return
-        self._tasks.popleft()
-        if task.kind != ASSIGN:
-            self.owned -= task.partitions
-        self._begin_task()
-        if not self._tasks:
-            self._tasks_done(now_ms)
+        self._changes.popleft()
+        if change.kind != ASSIGN:
+            self.owned -= change.partitions
+        self._begin_change()
+        if not self._changes:
+            self._changes_done(now_ms)
 
     def polled(self, now_ms: int) -> None:
         """The application is alive: to be called at least every `max.poll.interval.ms`."""
@@ -80,29 +80,29 @@ class Membership(GroupRequests):
     def _session_timeout_ms(self) -> int:
         return self.config.session_timeout_ms
 
-    def _tasks_done(self, now_ms: int) -> None:
+    def _changes_done(self, now_ms: int) -> None:
         raise NotImplementedError
 
-    def _add_task(self, kind: str, partitions: Iterable[tuple[str, int]]) -> None:
+    def _add_change(self, kind: str, partitions: Iterable[tuple[str, int]]) -> None:
         found = frozenset(partitions)
         if found:
-            self._tasks.append(Task(kind, found))
-            if len(self._tasks) == 1:
-                self._begin_task()
+            self._changes.append(OwnershipChange(kind, found))
+            if len(self._changes) == 1:
+                self._begin_change()
 
-    def _begin_task(self) -> None:
+    def _begin_change(self) -> None:
         """What is assigned is the member's as soon as all before it is given back."""
-        if self._tasks and self._tasks[0].kind == ASSIGN:
-            self.owned |= self._tasks[0].partitions
+        if self._changes and self._changes[0].kind == ASSIGN:
+            self.owned |= self._changes[0].partitions
 
     def _lose_all(self) -> None:
         """Whatever the consumer was about to do has been overtaken."""
-        self._tasks.clear()
-        self._add_task(LOSE, self.owned)
+        self._changes.clear()
+        self._add_change(LOSE, self.owned)
 
     def _revoke_all(self) -> None:
-        self._tasks.clear()
-        self._add_task(REVOKE, self.owned)
+        self._changes.clear()
+        self._add_change(REVOKE, self.owned)
 
     def _heard(self, *, is_quiet: bool) -> None:
         self._heard_ms = max(self._heard_ms, self._sent_ms)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-from odradek.client.consumer.task import NOTHING, Partitions, TopicPartition
+from odradek.client.consumer.ownership import NOTHING, Partitions, TopicPartition
 from odradek.protocol.declare import Data
 from odradek.protocol.errors import PeerProtocolError
 from odradek.protocol.messages.consumer_protocol import (

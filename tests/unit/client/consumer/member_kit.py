@@ -5,7 +5,7 @@ story.answers(JoinGroupResponse(...))    # the one request that is out
 story.sent                               # what has gone out and waits for an answer, oldest first
 """
 
-from odradek.client.consumer.assignors import by_name
+from odradek.client.consumer.assignors.by_name import by_name
 from odradek.client.consumer.classic_membership import ClassicMembership
 from odradek.client.consumer.consumer_membership import ConsumerMembership
 from odradek.client.consumer.coordinator_lookup import CoordinatorLookup
@@ -83,7 +83,7 @@ class MemberStory:
         """The consumer does its tasks, which are these; the partitions of each."""
         done = []
         for kind in kinds:
-            task = self.core.task
+            task = self.core.change
             assert task is not None and task.kind == kind, f"{task} is not {kind}"
             done.append(sorted(task.partitions))
             self.core.done(task, self.now_ms)

@@ -135,7 +135,7 @@ def test_a_cooperative_member_keeps_what_it_has_and_says_so():
     story = stable(classic("cooperative-sticky"), T0, T1, protocol="cooperative-sticky", generation=3)
     story.pass_ms(HEARTBEAT_MS)
     story.answer(beaten(errors.RebalanceInProgress))
-    assert story.core.task is None
+    assert story.core.change is None
     request = story.answer(joined(generation=4, protocol="cooperative-sticky"))
     assert owned_in(said(request)) == [T0, T1] and said(request).generation_id == 3
     story.answer(synced(T0))
@@ -208,7 +208,7 @@ def test_a_leader_joins_again_when_the_partitions_change_and_a_follower_does_not
         story.do("assign")
         story.core.metadata({"t": 3, "other": 1})
         story.pump()
-    assert leads.core.task is not None and follows.core.task is None
+    assert leads.core.change is not None and follows.core.change is None
     leads.core.metadata({"t": 3, "other": 2})
 
 
@@ -388,8 +388,8 @@ def test_a_task_that_was_overtaken_is_of_no_effect():
     story = stable(classic(), T0)
     story.pass_ms(HEARTBEAT_MS)
     story.answer(beaten(errors.RebalanceInProgress))
-    revoke = story.core.task
+    revoke = story.core.change
     story.pass_ms(HEARTBEAT_MS)
     story.answer(beaten(errors.UnknownMemberId), HeartbeatRequest)
     story.core.done(revoke, story.now_ms)
-    assert story.core.task.kind == "lose" and story.core.owned == {T0}
+    assert story.core.change.kind == "lose" and story.core.owned == {T0}

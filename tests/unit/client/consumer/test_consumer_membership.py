@@ -120,7 +120,7 @@ def test_a_topic_that_the_metadata_does_not_know_waits_for_it():
     story = consumer()
     story.core.metadata({"t": b"t" * 16})
     story.answer(told(5, U0))
-    assert story.core.task is None and story.core.needs_metadata
+    assert story.core.change is None and story.core.needs_metadata
     story.core.metadata({"t": b"t" * 16, "u": b"u" * 16})
     story.do("assign")
     assert owns(story.take().request) == [U0]
@@ -160,7 +160,7 @@ def test_being_fenced_overtakes_what_it_was_about_to_give_back():
     story = settled(T0, T1)
     story.pass_ms(HEARTBEAT_MS)
     story.answer(told(5, T0))
-    revoke = story.core.task
+    revoke = story.core.change
     story.pass_ms(HEARTBEAT_MS)
     story.answer(told(0, error=errors.FencedMemberEpoch))
     story.core.done(revoke, story.now_ms)

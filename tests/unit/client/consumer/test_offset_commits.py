@@ -5,7 +5,7 @@ from member_kit import BACKOFF_MS, VERSIONS, MemberStory
 
 from odradek.client.consumer.commits import OffsetCommits
 from odradek.client.consumer.coordinator_lookup import CoordinatorLookup
-from odradek.client.consumer.task import Identity
+from odradek.client.consumer.ownership import Identity
 from odradek.client.core import Backoff
 from odradek.protocol import errors
 from odradek.protocol.messages.k08_offset_commit import (

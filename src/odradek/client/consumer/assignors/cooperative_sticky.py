@@ -6,10 +6,10 @@ the next generation deals it out. So no two ever have it.
 
 from collections.abc import Mapping, Sequence
 
-from odradek.client.consumer.assignors import NO_RACKS, Dealt, Racks, Subscriber
+from odradek.client.consumer.assignors.assignor import NO_RACKS, Dealt, Racks, Subscriber
 from odradek.client.consumer.assignors.sticky import DEFAULT_GENERATION, assign_sticky
 from odradek.client.consumer.assignors.sticky_claims import Claim
-from odradek.client.consumer.task import Partitions
+from odradek.client.consumer.ownership import Partitions
 
 
 class CooperativeStickyAssignor:

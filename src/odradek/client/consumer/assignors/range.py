@@ -8,8 +8,8 @@ same readers are matched together, partition by partition: they may be joined, s
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, islice
 
-from odradek.client.consumer.assignors import NO_RACKS, Dealt, Racks, Subscriber, static_first
-from odradek.client.consumer.task import Partitions
+from odradek.client.consumer.assignors.assignor import NO_RACKS, Dealt, Racks, Subscriber, static_first
+from odradek.client.consumer.ownership import Partitions
 
 
 class RangeAssignor:

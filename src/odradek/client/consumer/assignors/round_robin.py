@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from odradek.client.consumer.assignors import NO_RACKS, Dealt, Racks, Subscriber, static_first
-from odradek.client.consumer.task import Partitions
+from odradek.client.consumer.assignors.assignor import NO_RACKS, Dealt, Racks, Subscriber, static_first
+from odradek.client.consumer.ownership import Partitions
 
 
 class RoundRobinAssignor:

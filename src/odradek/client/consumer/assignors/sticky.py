@@ -6,12 +6,12 @@ assignor has had: topics with their partitions, then (later) the generation.
 
 from collections.abc import Mapping, Sequence
 
-from odradek.client.consumer.assignors import NO_RACKS, Dealt, Racks, Subscriber
+from odradek.client.consumer.assignors.assignor import NO_RACKS, Dealt, Racks, Subscriber
 from odradek.client.consumer.assignors.sticky_claims import Claim
 from odradek.client.consumer.assignors.sticky_equal import assign_equal
 from odradek.client.consumer.assignors.sticky_general import assign_general
+from odradek.client.consumer.ownership import Partitions, TopicPartition
 from odradek.client.consumer.subscription import by_topic
-from odradek.client.consumer.task import Partitions, TopicPartition
 from odradek.protocol.declare import Data, Struct, array, int32, string
 from odradek.protocol.errors import PeerProtocolError
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from odradek.client.consumer.task import TopicPartition
+from odradek.client.consumer.ownership import TopicPartition
 
 
 class Claim(NamedTuple):

@@ -8,9 +8,9 @@ last to those that may have one more.
 from collections import deque
 from collections.abc import Mapping, Sequence
 
-from odradek.client.consumer.assignors import Dealt, Subscriber
+from odradek.client.consumer.assignors.assignor import Dealt, Subscriber
 from odradek.client.consumer.assignors.sticky_claims import Claim, settled
-from odradek.client.consumer.task import TopicPartition
+from odradek.client.consumer.ownership import TopicPartition
 from odradek.protocol.java_hash import in_java_order
 
 

@@ -9,9 +9,9 @@ all the moving has not made it more even, it is undone.
 from bisect import bisect_left, insort
 from collections.abc import Callable, Mapping, Sequence
 
-from odradek.client.consumer.assignors import Dealt, Subscriber
+from odradek.client.consumer.assignors.assignor import Dealt, Subscriber
 from odradek.client.consumer.assignors.sticky_claims import Claim, exists
-from odradek.client.consumer.task import TopicPartition
+from odradek.client.consumer.ownership import TopicPartition
 
 Pair = tuple[str, str]  # from a member to a member
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from odradek.client.consumer.assignors import NO_RACKS, Assignor, Racks, Subscriber
+from odradek.client.consumer.assignors.assignor import NO_RACKS, Assignor, Racks, Subscriber
 from odradek.client.consumer.subscription import decode_subscription, encode_assignment, owned_in
 from odradek.protocol.errors import PeerProtocolError
 from odradek.protocol.messages.k11_join_group import JoinGroupResponseMember
 
 
-class Assigned:
+class LeaderAssignment:
     """What was dealt out, and what it was based upon: with other partitions it would have been another."""
 
     __slots__ = ("_partitions", "assignments", "topics")
@@ -25,18 +25,18 @@ class Assigned:
         return {topic: count for topic, count in partitions.items() if topic in self.topics}
 
 
-def assign(
+def assign_as_leader(
     assignor: Assignor,
     members: Sequence[JoinGroupResponseMember],
     partitions: Mapping[str, int],
     racks: Racks = NO_RACKS,
-) -> Assigned:
+) -> LeaderAssignment:
     subscribers = [found for member in members if (found := _subscriber(member)) is not None]
     topics = frozenset(topic for subscriber in subscribers for topic in subscriber.topics)
     known = {topic: count for topic, count in partitions.items() if topic in topics}
     dealt = assignor.assign(known, subscribers, racks)
     assignments = {member: encode_assignment(dealt[member]) for member in sorted(dealt)}
-    return Assigned(assignments, topics, partitions)
+    return LeaderAssignment(assignments, topics, partitions)
 
 
 def _subscriber(member: JoinGroupResponseMember) -> Subscriber | None:
