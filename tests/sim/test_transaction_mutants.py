@@ -219,7 +219,8 @@ def all_seeds():
 
 def log_test(name):
     def run():
-        spec = importlib.util.spec_from_file_location("test_verification", UNIT / "log" / "test_verification.py")
+        path = UNIT / "log" / "producers" / "test_transaction_verification.py"
+        spec = importlib.util.spec_from_file_location("test_transaction_verification", path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         log = module.Partition(module.SimDisk(module.SimRng(1).stream("disk")), module.config()).log
