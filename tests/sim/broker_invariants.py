@@ -45,7 +45,7 @@ def check_step(partition, hosted, is_durable, high_watermarks, first_high_waterm
     log = hosted.log
     if not log.log_start_offset <= log.last_stable_offset <= log.high_watermark <= log.log_end_offset:
         raise ViolationError("L4", f"{partition}: {log}")
-    if hosted.is_leader:
+    if hosted.leader is not None:
         if log.high_watermark < high_watermarks.get(partition, 0):
             raise ViolationError("R3", f"{partition}: the high watermark goes back to {log.high_watermark}")
         high_watermarks[partition] = log.high_watermark

@@ -10,43 +10,40 @@ from odradek.metadata.topics import PartitionImage
 from odradek.raft.metadata_log import MetadataLog
 from odradek.replica import append as replica_append
 from odradek.replica import apply as replica_apply
-from odradek.replica.partition import Partition
+from odradek.replica.leader import Leader
 from odradek.replicated.runtime import Runtime, _finish
 
 
 def acknowledge_before_the_flush(patch):
     """flush.messages=1, and the answer does not wait for it."""
 
-    async def flushed(replicas, partition, log, info, request):
-        replicas.logs.flush(log)
+    async def after_flush(replicas, leader, info, flushed, request):
         return info
 
-    patch.setattr(replica_append, "flushed", flushed)
+    patch.setattr(replica_append, "_after_flush", after_flush)
 
 
 def acknowledge_a_repeated_batch_before_the_flush(patch):
     """Whoever sends a batch again while it is being flushed is answered at once."""
-    before = replica_append.flushed
+    before = replica_append._after_flush
 
-    async def flushed(replicas, partition, log, info, request):
-        if info.is_duplicate:
-            return info
-        return await before(replicas, partition, log, info, request)
+    async def after_flush(replicas, leader, info, flushed, request):
+        return info if info.is_duplicate else await before(replicas, leader, info, flushed, request)
 
-    patch.setattr(replica_append, "flushed", flushed)
+    patch.setattr(replica_append, "_after_flush", after_flush)
 
 
 def show_what_is_not_flushed(patch):
     """The high watermark follows the end of the log, not of what is on disk."""
 
     def advance_high_watermark(self):
-        if self.log is None or self.sync is None or self.log.high_watermark >= self.log.log_end_offset:
+        if self.log.high_watermark >= self.log.log_end_offset:
             return False
         self.log.advance_high_watermark_to_end()
-        self.wake()
+        self.partition.wake()
         return True
 
-    patch.setattr(Partition, "advance_high_watermark", advance_high_watermark)
+    patch.setattr(Leader, "advance_high_watermark", advance_high_watermark)
 
 
 def forget_the_names_of_a_flush(patch):
@@ -72,7 +69,7 @@ def keep_the_leader_epoch_over_a_restart(patch):
 
 def tell_no_divergence(patch):
     """A fetch does not look at the epoch of what was fetched last."""
-    patch.setattr(Partition, "divergence", lambda self, entry: None)
+    patch.setattr(Leader, "divergence", lambda self, entry: None)
 
 
 def keep_no_batches_of_producers(patch):

@@ -229,7 +229,7 @@ class Story:
 
     def begin(self, partition, hosted):
         """It is led: from here on it is written again."""
-        offset = hosted.sync.epoch_start_offset
+        offset = hosted.leader.isr.epoch_start_offset
         before = self.history.logs[partition][-1]
         self.losses += len(before) - offset
         self.history.began(partition, offset, is_durable=partition in self.durable)
@@ -246,7 +246,7 @@ class Story:
 
     def is_led(self, partition):
         hosted = self.hosted(partition)
-        return hosted is not None and hosted.is_leader and hosted.sync is not None
+        return hosted is not None and hosted.leader is not None
 
     # What scripts tell.
 

@@ -230,7 +230,7 @@ def test_records_that_are_not_for_consumers(broker, client):
     now_ms = broker.world.wall_ms() if hasattr(broker.world, "wall_ms") else 1_700_000_000_000
     partition.log.append_as_leader(batch(b"x", b"y", producer=7, sequence=0, transactional=True), 0, now_ms)
     partition.log.append_as_leader(marker(7, commit=False), 0, now_ms, origin=COORDINATOR)
-    partition.advance_high_watermark()
+    partition.leader.advance_high_watermark()
     produce(client, batch(b"b"))
     one = ShareConsumer(broker, "one").join()
     assert one.poll() == ([(0, 2, 1), (4, 4, 1)], [b"a", b"x", b"y", b"b"])

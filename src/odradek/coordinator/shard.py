@@ -148,11 +148,12 @@ class Shard(Generic[C]):
         partition = self.partition
         if self.state is ENDED or self.state is FAILED:
             return True
-        if partition.log is None or not partition.is_leader or partition.leader_epoch != self.epoch:
+        leader = partition.leader
+        if leader is None or leader.epoch != self.epoch:
             self.end()
             return True
         if self.state is ACTIVE:
-            self.runtime.commit(partition.log.high_watermark - 1)
+            self.runtime.commit(leader.log.high_watermark - 1)
         return False
 
     def _refusal(self) -> errors.KafkaError:

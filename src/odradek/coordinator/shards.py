@@ -117,7 +117,7 @@ class Shards(Generic[C]):
     def _reconcile(self, index: int) -> None:
         shard = self._by_index.get(index)
         partition = self._replicas.partition(self.topic, index)
-        if partition is not None and (not partition.is_leader or partition.log is None):
+        if partition is not None and partition.leader is None:
             partition = None
         if shard is not None:
             if shard.partition is partition and shard.epoch == partition.leader_epoch:

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from odradek.handlers.authorization import ALTER, CLUSTER, CLUSTER_ACTION, CLUSTER_NAME
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
+from odradek.log.append import AppendInfo
 from odradek.protocol import errors
 from odradek.protocol.internal_topics import OFFSETS_TOPIC
 from odradek.protocol.messages.k27_write_txn_markers import (
@@ -45,7 +46,7 @@ def refuse(request: WriteTxnMarkersRequest, error: errors.KafkaError, version: i
 async def write_txn_markers(call: Call, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
     _authorize(call)
     codes: list[Codes] = []
-    waits: list[tuple[int, tuple[str, int], Pending[object]]] = []
+    waits: list[tuple[int, tuple[str, int], Pending[object] | Pending[AppendInfo]]] = []
     for at, marker in enumerate(request.markers):
         codes.append({})
         for partition in _partitions(marker):
@@ -73,7 +74,9 @@ def _authorize(call: Call) -> None:
         call.demand(CLUSTER_ACTION, CLUSTER, CLUSTER_NAME)
 
 
-def _write(call: Call, marker: WritableTxnMarker, partition: tuple[str, int]) -> Pending[object] | None:
+def _write(
+    call: Call, marker: WritableTxnMarker, partition: tuple[str, int]
+) -> Pending[object] | Pending[AppendInfo] | None:
     """None if it is done already."""
     services = call.services
     led = services.replicas.leader_of(*partition)

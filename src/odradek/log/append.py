@@ -12,6 +12,7 @@ from odradek.log.failure import DiskFull, UnexpectedAppendOffset
 from odradek.log.producers.producer_entry import BatchMetadata
 from odradek.log.segment.segment import RELATIVE_OFFSET_MAX
 from odradek.protocol import errors
+from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Buffer
 from odradek.records import control
 from odradek.records.assign import assign, place, place_plain
@@ -29,9 +30,10 @@ CLIENT, COORDINATOR, RAFT_LEADER = 0, 1, 2
 
 
 class AppendInfo:
-    """`log_append_time` is -1 unless the topic stamps records with the time of their append."""
+    """`log_append_time` is -1 unless the topic stamps records with the time of their append. `flushed` is None, unless
+    flush.messages asks for a flush first: then the leader who begins it says here when it has ended."""
 
-    __slots__ = ("first_offset", "is_duplicate", "last_offset", "log_append_time", "log_start_offset")
+    __slots__ = ("first_offset", "flushed", "is_duplicate", "last_offset", "log_append_time", "log_start_offset")
 
     def __init__(self, first_offset: int, last_offset: int, log_append_time: int, log_start_offset: int) -> None:
         self.first_offset = first_offset
@@ -39,6 +41,7 @@ class AppendInfo:
         self.log_append_time = log_append_time
         self.log_start_offset = log_start_offset
         self.is_duplicate = False
+        self.flushed: Pending[None] | None = None
 
     def __repr__(self) -> str:
         return f"AppendInfo({self.first_offset}-{self.last_offset}, is_duplicate={self.is_duplicate})"

@@ -48,6 +48,7 @@ PRODUCER_ID_EXPIRATION_MS = 86_400_000
 class Log:
     __slots__ = (
         "_high_watermark_place",
+        "_recovery_point",
         "_stable_place",
         "active",
         "config",
@@ -55,6 +56,7 @@ class Log:
         "directory",
         "epochs",
         "first_unstable_offset",
+        "flush_due_offset",
         "generation",
         "has_new_names",
         "has_stale_producers",
@@ -67,7 +69,6 @@ class Log:
         "on_roll",
         "producer_id_expiration_ms",
         "producers",
-        "recovery_point",
         "refusal",
         "roll_bytes",
         "rules",
@@ -101,7 +102,7 @@ class Log:
         self.log_start_offset = loaded.log_start_offset
         self.log_end_offset = loaded.log_end_offset
         self.high_watermark = loaded.log_start_offset
-        self.recovery_point = loaded.recovery_point
+        self._recovery_point = loaded.recovery_point
         self.generation = 0
         self.epochs: LeaderEpochs = loaded.epochs
         self.producers: ProducerState = loaded.producers
@@ -128,6 +129,7 @@ class Log:
     def update_config(self, config: LogConfig) -> None:
         """A change at run time; the active segment keeps its index size and its jitter."""
         self.config = config
+        self.flush_due_offset = self._recovery_point + config.flush_messages
         self.rules = config.produce_rules(self.topic_partition)
         self.roll_bytes = config.roll_bytes
         self.index_interval_bytes = config.index_interval_bytes
@@ -149,8 +151,24 @@ class Log:
         return self.high_watermark if unstable is None or unstable > self.high_watermark else unstable
 
     @property
+    def recovery_point(self) -> int:
+        """Everything before this offset is on disk."""
+        return self._recovery_point
+
+    @recovery_point.setter
+    def recovery_point(self, offset: int) -> None:
+        self._recovery_point = offset
+        self.flush_due_offset = offset + self.config.flush_messages
+
+    @property
+    def is_flush_due(self) -> bool:
+        """Whether flush.messages records wait for a flush: until it has ended, a leader neither acknowledges nor shows
+        them. `flush_due_offset` is the log end offset at which that is so; the append compares it by itself."""
+        return self.log_end_offset >= self.flush_due_offset
+
+    @property
     def unflushed_messages(self) -> int:
-        return self.log_end_offset - self.recovery_point
+        return self.log_end_offset - self._recovery_point
 
     def update_high_watermark(self, offset: int, place: tuple[int, int] | None = None) -> int:
         """Sets it, within what the log holds: it may go back when the leader changes (R3). Returns the new one.

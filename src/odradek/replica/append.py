@@ -1,18 +1,15 @@
-"""Appends of a leader: from the records of one partition in a request to what is answered for them.
+"""Produce at a leader: from the records of one partition in a request to what is answered for them.
 
     check      here, or in a job if the batch is compressed and large, or must be rewritten
     append     in the order in which the checks have ended; the log itself judges sequences at that moment
-    commit     the high watermark moves when all in-sync replicas have it, here often at once
     answer     at once with acks=1; with acks=all when it is committed; with flush.messages when it is on disk
 
-`append` returns what is known at once, or a Pending of it.
+`append` returns what is known at once, or a Pending of it. The append itself is the leader's (`leader.py`).
 """
 
 from typing import TYPE_CHECKING, Protocol
 
 from odradek.log.append import CLIENT, AppendInfo
-from odradek.log.append import append_checked as append_to_log
-from odradek.log.failure import DiskFull, LogFailure
 from odradek.log.log import Log
 from odradek.log.producers.transaction_verification import VerificationGuard
 from odradek.protocol import errors
@@ -20,7 +17,7 @@ from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Buffer, Job
 from odradek.records.assign import rebuilt
 from odradek.records.check import check, check_common, check_request
-from odradek.records.checked import CheckedRecords, PlainRecords
+from odradek.records.checked import CheckedRecords
 from odradek.records.layout import (
     ATTRIBUTES_OFFSET,
     COMPRESSION_MASK,
@@ -32,6 +29,7 @@ from odradek.records.layout import (
 )
 from odradek.records.rules import ProduceRules
 from odradek.replica.delayed import DelayedPartition
+from odradek.replica.leader import Leader
 from odradek.replica.partition import Partition
 
 if TYPE_CHECKING:
@@ -66,40 +64,42 @@ class Acknowledgement(Protocol):
 def append_at_once(
     replicas: "ReplicaManager", partition: Partition, records: object, now_ms: int, request: Acknowledgement
 ) -> AppendInfo | Pending[AppendInfo] | None:
-    """`append` for what nearly every request brings, and None for anything else; then nothing has happened yet."""
-    log = partition.log
-    if log is None or not partition.is_leader or type(records) is not memoryview or records.readonly:
+    """`append` for what nearly every request brings, and None for anything else; then nothing has happened yet.
+
+    It takes the steps of `append` in the same order. Where those of `append` could raise or wait (no leader, records
+    that are not plain, too few replicas in sync) it has returned before it counts or writes anything.
+    """
+    leader = partition.leader
+    if leader is None or type(records) is not memoryview or records.readonly:
         return None
-    checked = check_common(records, log.rules, now_ms)
+    checked = check_common(records, leader.log.rules, now_ms)
     topic = partition.topic
     if checked is None or (request.acks == ACKS_ALL and len(partition.isr) < topic.config.min_insync_replicas):
         return None
     topic.produces.count += 1
-    return _append_checked(replicas, partition, log, checked, now_ms, request)
+    return acknowledged(replicas, leader, leader.append(checked, now_ms, CLIENT), request)
 
 
 def append(
     replicas: "ReplicaManager", partition: Partition, records: Buffer | None, request: AppendRequest
 ) -> AppendInfo | Pending[AppendInfo]:
     partition.topic.produces.count += 1  # whatever becomes of it
-    log = partition.log
-    if log is None or not partition.is_leader:
-        partition.leader_log()
-        raise AssertionError("a partition without a log led here")
+    leader = partition.leading()
+    rules = leader.log.rules
     if type(records) is not memoryview or records.readonly:
         records = bytearray(records or b"")
-    checked: CheckedRecords | None = check_common(records, log.rules, request.now_ms)
+    checked: CheckedRecords | None = check_common(records, rules, request.now_ms)
     if checked is None:
         check_request(records, request.version)
-        if is_long_job(records, log.rules):
+        if is_long_job(records, rules):
             return replicas.loop.spawn(_append_after_job(replicas, partition, bytearray(records), request))
-    if request.acks == ACKS_ALL and len(partition.isr) < partition.topic.config.min_insync_replicas:
-        partition.check_min_in_sync()
+    if request.acks == ACKS_ALL:
+        leader.check_min_in_sync()
     if checked is None:
-        checked = _checked_quickly(records, log.rules, request.now_ms)
+        checked = _checked_quickly(records, rules, request.now_ms)
         if checked is None:
             return replicas.loop.spawn(_append_after_job(replicas, partition, bytearray(records), request))
-    return _append_checked(replicas, partition, log, checked, request.now_ms, request)
+    return acknowledged(replicas, leader, leader.append(checked, request.now_ms, CLIENT), request)
 
 
 def _checked_quickly(records: Buffer, rules: ProduceRules, now_ms: int) -> CheckedRecords | None:
@@ -125,50 +125,18 @@ def is_long_job(records: Buffer, rules: ProduceRules) -> bool:
     return bool(codec) and len(records) >= JOB_BYTES_MIN
 
 
-def _append_checked(
-    replicas: "ReplicaManager",
-    partition: Partition,
-    log: Log,
-    checked: CheckedRecords,
-    now_ms: int,
-    request: Acknowledgement,
-) -> AppendInfo | Pending[AppendInfo]:
-    try:
-        info = append_to_log(log, checked, partition.leader_epoch, now_ms, CLIENT)
-    except LogFailure as failure:
-        replicas.logs.handle_failure(failure)
-        raise
-    except DiskFull as full:
-        replicas.logs.dirs.full(full.path)
-        raise
-    last_offset = info.last_offset
-    if not info.is_duplicate:
-        count = checked.count
-        size = len(checked.buffer) if type(checked) is PlainRecords else len(checked.batches[0].buffer)
-        topic = partition.topic
-        topic.messages_in.count += count
-        topic.bytes_in.count += size
-    if log.log_end_offset - log.recovery_point >= log.config.flush_messages and last_offset >= log.recovery_point:
-        return replicas.loop.spawn(flushed(replicas, partition, log, info, request))  # one that came again waits, too
-    if not info.is_duplicate:
-        partition.appended()
-    if request.acks != ACKS_ALL or log.high_watermark > last_offset:
-        return info
-    return replicated(replicas, partition, info, request)
-
-
 async def _append_after_job(
     replicas: "ReplicaManager", partition: Partition, records: bytearray, request: AppendRequest
 ) -> AppendInfo:
     """`records` is a copy: the request's buffer is gone by the time the job has ended."""
     rules = partition.leader_log().rules
     checked: CheckedRecords = await replicas.loop.submit(check_job(records, rules, request.now_ms))
-    log = partition.leader_log()  # it may have been lost meanwhile
+    leader = partition.leading()  # it may have been lost meanwhile
     if request.guard is not None or replicas.verifies_transactions:
-        check_membership(log, records, request.guard)
+        check_membership(leader.log, records, request.guard)
     if request.acks == ACKS_ALL:
-        partition.check_min_in_sync()
-    appended = _append_checked(replicas, partition, log, checked, request.now_ms, request)
+        leader.check_min_in_sync()
+    appended = acknowledged(replicas, leader, leader.append(checked, request.now_ms, CLIENT), request)
     return await appended if isinstance(appended, Pending) else appended
 
 
@@ -188,32 +156,40 @@ def check_job(records: bytearray, rules: ProduceRules, now_ms: int) -> Job:
     return checked
 
 
-async def flushed(
-    replicas: "ReplicaManager", partition: Partition, log: Log, info: AppendInfo, request: Acknowledgement
+# What an append waits for before it is answered.
+
+
+def acknowledged(
+    replicas: "ReplicaManager", leader: Leader, info: AppendInfo, request: Acknowledgement
+) -> AppendInfo | Pending[AppendInfo]:
+    """What the leader has appended, once it counts for this request."""
+    if info.flushed is not None:
+        return replicas.loop.spawn(_after_flush(replicas, leader, info, info.flushed, request))
+    if request.acks != ACKS_ALL or leader.log.high_watermark > info.last_offset:
+        return info
+    return _replicated(replicas, leader, info, request)
+
+
+async def _after_flush(
+    replicas: "ReplicaManager", leader: Leader, info: AppendInfo, flushed: Pending[None], request: Acknowledgement
 ) -> AppendInfo:
-    """flush.messages: neither acknowledged nor shown to consumers before it is on disk."""
-    await replicas.logs.flush(log)
-    if partition.log is log:
-        partition.log_end_moved()
-    elif not partition.is_leader:
-        partition.check_online()
-        raise errors.NotLeaderOrFollower(f"{partition.name} has got another leader before the records were flushed.")
+    log = leader.log
+    await flushed
     if request.acks != ACKS_ALL or log.high_watermark > info.last_offset:
         return info
-    return await replicated(replicas, partition, info, request)
+    return await _replicated(replicas, leader, info, request)
 
 
-def replicated(
-    replicas: "ReplicaManager", partition: Partition, info: AppendInfo, request: Acknowledgement
+def _replicated(
+    replicas: "ReplicaManager", leader: Leader, info: AppendInfo, request: Acknowledgement
 ) -> Pending[AppendInfo]:
-    leader_epoch = partition.leader_epoch
+    partition = leader.partition
 
     def attempt() -> AppendInfo | None:
-        if partition.leader_epoch != leader_epoch or not partition.is_leader:
-            partition.leader_log()
+        if partition.leader is not leader:
+            partition.leading()  # raises why nobody leads here; else it is we, in a later epoch
             raise errors.NotLeaderOrFollower(f"{partition.name} has another leader epoch since the append.")
-        log = partition.leader_log()
-        if log.high_watermark <= info.last_offset:
+        if leader.log.high_watermark <= info.last_offset:
             return None
         if len(partition.isr) < partition.topic.effective_min_in_sync(len(partition.replicas)):
             raise errors.NotEnoughReplicasAfterAppend(f"{partition.name} lost replicas while it waited for them.")

@@ -20,7 +20,8 @@ from odradek.protocol import errors
 from odradek.protocol.uuids import format_uuid
 from odradek.reactor.pending import Pending
 from odradek.replica.isr import Isr
-from odradek.replica.partition import DAMAGED, DIR_FAILED, Partition
+from odradek.replica.partition import Partition
+from odradek.replica.roles import DAMAGED, DIR_FAILED, REMOVED, Offline
 from odradek.replica.topic import HostedTopic
 
 if TYPE_CHECKING:
@@ -136,8 +137,9 @@ def _begin_all(replicas: "ReplicaManager", topics: "TopicsDelta", is_first: bool
             partition = _hosted(replicas, name, topic_id, index)
             partition.replicas = image.replicas
             partition.isr = image.isr
-            if partition.log is not None:
-                take_role(replicas, partition, image, partition.log)
+            log = partition.log
+            if log is not None:
+                take_role(replicas, partition, image, log)
                 yield None
             else:
                 is_new = not is_first and index not in changed.image.partitions
@@ -158,16 +160,13 @@ def take_role(replicas: "ReplicaManager", partition: Partition, image: "Partitio
     if image.leader != replicas.node_id:
         partition.make_follower(image.leader, image.leader_epoch, image.partition_epoch, log)
         return
-    sync = partition.sync
-    is_same_epoch = partition.is_leader and sync is not None and sync.leader_epoch == image.leader_epoch
-    if sync is not None and is_same_epoch and sync.replicas == image.replicas:
-        if sync.committed(image.isr, image.partition_epoch):
-            partition.isr = sync.in_sync
-            partition.partition_epoch = image.partition_epoch
-            partition.advance_high_watermark()
-        return
-    start_offset = sync.epoch_start_offset if sync is not None and is_same_epoch else log.log_end_offset
-    partition.make_leader(_new_isr(replicas, partition, image, start_offset), log)
+    leader = partition.leader
+    if leader is None or leader.epoch != image.leader_epoch:
+        partition.make_leader(_new_isr(replicas, partition, image, log.log_end_offset), log)
+    elif leader.isr.replicas != image.replicas:
+        partition.make_leader(_new_isr(replicas, partition, image, leader.isr.epoch_start_offset), log)
+    else:
+        leader.isr_changed(image.isr, image.partition_epoch)
 
 
 def _new_isr(replicas: "ReplicaManager", partition: Partition, image: "PartitionImage", epoch_start_offset: int) -> Isr:
@@ -228,7 +227,7 @@ async def _open_counted(replicas: "ReplicaManager", opening: Opening) -> None:
 async def _open(replicas: "ReplicaManager", opening: Opening) -> None:
     """An error leaves this partition offline, and the others alone."""
     partition, image, is_new = opening
-    if not partition.is_hosted:
+    if partition.role is REMOVED:
         return  # it was ended before its turn
     topic = partition.topic
     target_dir = replicas.preferred_dir(topic.name, partition.index) or _assigned_dir(replicas, image)
@@ -236,13 +235,13 @@ async def _open(replicas: "ReplicaManager", opening: Opening) -> None:
         log = await replicas.logs.get_or_create(
             topic.name, partition.index, topic.id, is_new=is_new, target_dir=target_dir
         )
-        if log.unflushed_messages >= log.config.flush_messages:
+        if log.is_flush_due:
             # After a kill the page cache holds what was never flushed: it is led, and shown, when it is on disk.
             await replicas.logs.flush(log)
     except errors.KafkaError:
         partition.go_offline(_why_offline(replicas, topic.name, partition.index))
         return
-    if partition.is_hosted and not log.is_closed:  # else it was set aside while it was flushed
+    if partition.role is not REMOVED and not log.is_closed:  # else it was set aside while it was flushed
         take_role(replicas, partition, image, log)
         if replicas.logs.get_future(topic.name, partition.index) is not None:
             replicas.mover.resume(partition)  # a move that the last stop has cut short
@@ -250,7 +249,7 @@ async def _open(replicas: "ReplicaManager", opening: Opening) -> None:
             replicas.on_opened(partition)
 
 
-def _why_offline(replicas: "ReplicaManager", topic: str, index: int) -> str:
+def _why_offline(replicas: "ReplicaManager", topic: str, index: int) -> Offline:
     return DIR_FAILED if replicas.logs.dirs.set_aside((topic, index)) is None else DAMAGED
 
 

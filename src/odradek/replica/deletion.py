@@ -28,9 +28,8 @@ def delete_records(
         partition.wake()
 
     def attempt() -> int | None:
-        current = partition.leader_log()
-        assert partition.sync is not None
-        low = partition.sync.low_watermark(current.log_start_offset, replicas.live_replicas(partition))
+        leader = partition.leading()
+        low = leader.isr.low_watermark(leader.log.log_start_offset, replicas.live_replicas(partition))
         return low if low >= offset else None
 
     low_watermark = attempt()

@@ -25,6 +25,7 @@ from odradek.protocol.messages.k01_fetch import (
 from odradek.reactor.file_range import FileRange
 from odradek.reactor.ports import Buffer, Cancelled
 from odradek.replica.fetch_entry import FetchEntry
+from odradek.replica.roles import REMOVED
 
 if TYPE_CHECKING:
     from odradek.replica.manager import ReplicaManager
@@ -131,7 +132,7 @@ def _read_some(
     left = reading.left_bytes
     for entry in entries:
         partition = entry.partition
-        if partition is None or not partition.is_hosted or parameters.is_allowed is not None:
+        if partition is None or partition.role is REMOVED or parameters.is_allowed is not None:
             try:
                 partition = entry.partition = resolve(replicas, entry, parameters)
             except errors.KafkaError as error:
@@ -140,15 +141,15 @@ def _read_some(
                 reading.is_urgent = True
                 continue
         try:
-            data = _read(entry, parameters, left, reading)
+            data = _read(partition, entry, parameters, left, reading)
         except errors.KafkaError as error:
             _handle(replicas, error)
             data = _failed(entry.index, error)
             reading.is_urgent = True
         except NotInCache as cold:
-            assert partition.log is not None
-            reading.cold.append((partition.log, cold))
-            data = _empty(entry, parameters.isolation)
+            log = partition.leader_log()
+            reading.cold.append((log, cold))
+            data = _empty(log, entry.index, parameters.isolation)
         partition.topic.counters.fetches.count += 1
         size = size_of(data)
         reading.bytes += size
@@ -175,10 +176,11 @@ def resolve(replicas: "ReplicaManager", entry: FetchEntry, parameters: FetchPara
 def readable_bytes(entry: FetchEntry, parameters: FetchParameters) -> int | None:
     """What a waiting fetch would get of this partition, without reading it; None if it must be answered at once."""
     partition = entry.partition
-    if partition is None or not partition.is_hosted:
+    if partition is None or partition.role is REMOVED:
         return None
     try:
-        fetched = partition.read(entry, entry.max_bytes, parameters.isolation, False)
+        log = partition.leader_log(entry.current_leader_epoch)
+        fetched = log.read(entry.fetch_offset, entry.max_bytes, isolation=parameters.isolation, min_one_message=False)
     except (errors.KafkaError, NotInCache):
         return None
     if fetched.records is None:
@@ -188,15 +190,16 @@ def readable_bytes(entry: FetchEntry, parameters: FetchParameters) -> int | None
     return None if fetched.first_is_incomplete else size
 
 
-def _read(entry: FetchEntry, parameters: FetchParameters, left: int, reading: Reading) -> PartitionData:
-    partition = entry.partition
-    assert partition is not None
-    log = partition.leader_log(entry.current_leader_epoch)
+def _read(
+    partition: "Partition", entry: FetchEntry, parameters: FetchParameters, left: int, reading: Reading
+) -> PartitionData:
+    leader = partition.leading(entry.current_leader_epoch)
+    log = leader.log
     if parameters.is_follower:
-        partition.check_replica(parameters.replica_id)
+        leader.check_replica(parameters.replica_id)
     data = told_of(log, entry.index)
     if entry.last_fetched_epoch >= 0:
-        divergence = partition.divergence(entry)
+        divergence = leader.divergence(entry)
         if divergence is not None:
             data.diverging_epoch = EpochEndOffset(epoch=divergence[0], end_offset=divergence[1])
             reading.is_urgent = True
@@ -207,7 +210,7 @@ def _read(entry: FetchEntry, parameters: FetchParameters, left: int, reading: Re
         entry.fetch_offset, max(0, max_bytes), isolation=parameters.isolation, min_one_message=is_one_enough
     )
     if parameters.is_follower:
-        partition.follower_fetched(entry, parameters.replica_id, parameters.replica_epoch)
+        leader.follower_fetched(entry, parameters.replica_id, parameters.replica_epoch)
         data.high_watermark = log.high_watermark
     if fetched.records is not None:
         if fetched.first_is_incomplete and not parameters.has_hard_limit:
@@ -292,10 +295,9 @@ def not_here(index: int, error: errors.KafkaError) -> PartitionData:
     return data
 
 
-def _empty(entry: FetchEntry, isolation: int) -> PartitionData:
-    partition = entry.partition
-    assert partition is not None and partition.log is not None
-    data = told_of(partition.log, entry.index)
+def _empty(log: Log, index: int, isolation: int) -> PartitionData:
+    """Of a partition whose records are not in the page cache."""
+    data = told_of(log, index)
     if isolation == TXN_COMMITTED:
         data.aborted_transactions = []
     return data

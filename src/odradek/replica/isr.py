@@ -17,6 +17,8 @@ and offsets by `latest` wait until it has passed the start of the epoch (R3). Wi
 from collections.abc import Collection
 from typing import NamedTuple
 
+from odradek.broken_rule import require
+
 NO_OFFSET = -1
 
 
@@ -77,6 +79,7 @@ class Isr:
         "_followers",
         "epoch_start_offset",
         "in_sync",
+        "is_alone",
         "leader_epoch",
         "min_in_sync",
         "node_id",
@@ -100,6 +103,8 @@ class Isr:
         """`min_in_sync` is 0 where too few in-sync replicas do not hold the high watermark back."""
         self.node_id = node_id
         self.replicas = tuple(replicas)
+        # No other replica counts, and none can be proposed: what the leader has appended is committed.
+        self.is_alone = len(self.replicas) == 1
         self.in_sync = tuple(in_sync)
         self.leader_epoch = leader_epoch
         self.partition_epoch = partition_epoch
@@ -115,11 +120,6 @@ class Isr:
 
     def __repr__(self) -> str:
         return f"Isr(leader={self.node_id}@{self.leader_epoch}, {self.in_sync}, proposed={self.proposed})"
-
-    @property
-    def is_alone(self) -> bool:
-        """No other replica counts: what the leader has appended is committed."""
-        return len(self.replicas) == 1 and self.proposed is None
 
     @property
     def maximal(self) -> tuple[int, ...]:
@@ -214,6 +214,7 @@ class Isr:
         return IsrProposal(isr, self.leader_epoch, self.partition_epoch)
 
     def validate(self) -> None:
-        assert set(self.in_sync) <= set(self.replicas), f"{self}: in sync without being a replica"
-        assert self.proposed is None or self.node_id in self.proposed, f"{self}: the leader proposed to leave"
-        assert set(self._followers) == set(self.replicas) - {self.node_id}, f"{self}: unknown followers"
+        require(set(self.in_sync) <= set(self.replicas), f"{self}: in sync without being a replica")
+        require(self.proposed is None or self.node_id in self.proposed, f"{self}: the leader proposed to leave")
+        require(self.proposed is None or not self.is_alone, f"{self}: nobody is there to be proposed")
+        require(set(self._followers) == set(self.replicas) - {self.node_id}, f"{self}: unknown followers")

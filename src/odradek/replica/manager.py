@@ -11,6 +11,7 @@ sessions), `offsets.py`, `deletion.py`, `log_dirs.py` and `mover.py`.
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
+from odradek.broken_rule import present
 from odradek.config.sources import BrokerLayers
 from odradek.log.append import AppendInfo
 from odradek.log.checkpoint import TopicPartition
@@ -32,7 +33,8 @@ from odradek.replica.fetch_entry import TopicKey
 from odradek.replica.isr import IsrProposal
 from odradek.replica.metrics import ReplicaMetrics
 from odradek.replica.openings import Openings
-from odradek.replica.partition import DAMAGED, DIR_FAILED, Partition
+from odradek.replica.partition import Partition
+from odradek.replica.roles import DAMAGED, DIR_FAILED
 from odradek.replica.session_cache import SessionCache
 from odradek.replica.topic import HostedTopic
 
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from odradek.replica.fetch import FetchParameters
     from odradek.replica.mover import Mover
 
-# Asks the controller to take over a proposal of the ISR; the answer comes back through `Partition.sync`.
+# Asks the controller to take over a proposal of the ISR; the answer comes back through `Leader.isr`.
 Propose = Callable[[Partition, IsrProposal], None]
 
 
@@ -150,9 +152,9 @@ class ReplicaManager:
         return partition
 
     def leader_of(self, topic: TopicKey, index: int, current_leader_epoch: int = -1) -> Partition:
-        """The same, if we lead it in the epoch that the caller knows."""
+        """The partition by the name or the id of its topic, if we lead it in the epoch that the caller knows."""
         partition = self.resolve(topic, index)
-        partition.leader_log(current_leader_epoch)
+        partition.leading(current_leader_epoch)
         return partition
 
     def _why_not(self, topic: TopicKey, index: int) -> errors.KafkaError:
@@ -214,16 +216,17 @@ class ReplicaManager:
             topic.config = self.logs.topic_configs.of(topic.name)
 
     def propose(self, partition: Partition, proposal: IsrProposal) -> None:
-        assert self._propose is not None, f"{partition} proposes {proposal} to nobody"
-        self._propose(partition, proposal)
+        propose = present(self._propose, "a partition with other replicas can propose an ISR to the controller")
+        propose(partition, proposal)
 
     def shrink_isrs(self) -> None:
         """Every half `replica.lag.time.max.ms`: followers that lag leave the in-sync replicas."""
         now_ms = self.mono_ms()
         for partition in self.partitions():
-            if partition.sync is not None and partition.log is not None and not partition.sync.is_alone:
-                end_offset = partition.log.log_end_offset
-                proposal = partition.sync.maybe_shrink(end_offset, now_ms, self.config.lag_time_max_ms)
+            leader = partition.leader
+            if leader is not None and not leader.isr.is_alone:
+                end_offset = leader.log.log_end_offset
+                proposal = leader.isr.maybe_shrink(end_offset, now_ms, self.config.lag_time_max_ms)
                 if proposal is not None:
                     self.propose(partition, proposal)
 
@@ -276,9 +279,8 @@ class ReplicaManager:
     def _log_replaced(self, topic_partition: TopicPartition, log: Log) -> None:
         """A copy in another dir has become the log, at once: nothing may be appended to the old one any more."""
         partition = self.partition(*topic_partition)
-        if partition is not None and partition.log is not None:
-            partition.log = log
-            partition.wake()
+        if partition is not None:
+            partition.replace_log(log)
 
     def _dir_failed(self, log_dir: LogDir, is_last: bool) -> None:
         for topic, index in sorted(log_dir.offline):

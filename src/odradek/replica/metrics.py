@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from odradek.metrics.meter import Counter, Meter
 from odradek.metrics.registry import Collected, Registry
+from odradek.replica.roles import Offline
 
 if TYPE_CHECKING:
     from odradek.log.log import Log
@@ -127,8 +128,10 @@ def _register_manager(registry: Registry, replicas: "ReplicaManager") -> None:
         registry.gauge(SERVER, "ReplicaManager", name, read)
 
     gauge("PartitionCount", lambda: sum(1 for _ in replicas.partitions()))
-    gauge("LeaderCount", lambda: sum(partition.is_leader for partition in replicas.partitions()))
-    gauge("OfflineReplicaCount", lambda: sum(partition.is_offline for partition in replicas.partitions()))
+    gauge("LeaderCount", lambda: sum(partition.leader is not None for partition in replicas.partitions()))
+    gauge(
+        "OfflineReplicaCount", lambda: sum(isinstance(partition.role, Offline) for partition in replicas.partitions())
+    )
     gauge("UnderReplicatedPartitions", lambda: sum(map(is_under_replicated, replicas.partitions())))
     gauge("UnderMinIsrPartitionCount", lambda: sum(map(is_under_min_isr, replicas.partitions())))
     gauge("AtMinIsrPartitionCount", lambda: sum(map(is_at_min_isr, replicas.partitions())))
@@ -158,17 +161,18 @@ def _of_partitions(partitions: "Iterable[Partition]") -> Iterator[Collected]:
         tags = {"topic": partition.topic.name, "partition": str(partition.index)}
         for name, value in _gauges(partition):
             yield "kafka.cluster", "Partition", name, tags, value
-        if partition.log is not None:
-            yield "kafka.log", "Log", "RetentionSizeInPercent", tags, _retention_percent(partition.log)
+        log = partition.log
+        if log is not None:
+            yield "kafka.log", "Log", "RetentionSizeInPercent", tags, _retention_percent(log)
 
 
 def _gauges(partition: "Partition") -> Iterator[tuple[str, int]]:
     log = partition.log
     yield "UnderReplicated", int(is_under_replicated(partition))
-    yield "InSyncReplicasCount", len(partition.isr) if partition.is_leader else 0
+    yield "InSyncReplicasCount", 0 if partition.leader is None else len(partition.isr)
     yield "UnderMinIsr", int(is_under_min_isr(partition))
     yield "AtMinIsr", int(is_at_min_isr(partition))
-    yield "ReplicasCount", len(partition.replicas) if partition.is_leader else 0
+    yield "ReplicasCount", 0 if partition.leader is None else len(partition.replicas)
     yield "LastStableOffsetLag", 0 if log is None else log.high_watermark - log.last_stable_offset
 
 
@@ -179,15 +183,15 @@ def _retention_percent(log: "Log") -> int:
 
 
 def is_under_replicated(partition: "Partition") -> bool:
-    return partition.is_leader and len(partition.isr) < len(partition.replicas)
+    return partition.leader is not None and len(partition.isr) < len(partition.replicas)
 
 
 def is_under_min_isr(partition: "Partition") -> bool:
-    return partition.is_leader and len(partition.isr) < _min_in_sync(partition)
+    return partition.leader is not None and len(partition.isr) < _min_in_sync(partition)
 
 
 def is_at_min_isr(partition: "Partition") -> bool:
-    return partition.is_leader and len(partition.isr) == _min_in_sync(partition)
+    return partition.leader is not None and len(partition.isr) == _min_in_sync(partition)
 
 
 def _min_in_sync(partition: "Partition") -> int:
@@ -195,4 +199,5 @@ def _min_in_sync(partition: "Partition") -> int:
 
 
 def _producers(partition: "Partition") -> int:
-    return 0 if partition.log is None else len(partition.log.producers)
+    log = partition.log
+    return 0 if log is None else len(log.producers)

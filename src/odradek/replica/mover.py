@@ -19,6 +19,7 @@ from odradek.reactor.jobs import Throttle
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Cancelled, Job
 from odradek.replica.partition import Partition
+from odradek.replica.roles import REMOVED
 
 if TYPE_CHECKING:
     from odradek.replica.manager import ReplicaManager
@@ -39,6 +40,9 @@ class Mover:
 
     def __len__(self) -> int:
         return len(self._moves)
+
+    def is_moving(self, topic: str, index: int) -> bool:
+        return (topic, index) in self._moves
 
     async def alter(self, topic: str, index: int, path: str) -> None:
         """Answered when the copy is begun; the rest goes on by itself."""
@@ -62,17 +66,12 @@ class Mover:
         key = (partition.topic.name, partition.index)
         if key in self._moves or self._is_stopping or self._replicas.logs.get_future(*key) is None:
             return
-        partition.is_moving = True
         move = self._moves[key] = self._replicas.loop.spawn(self._move(partition, *key))
-        move.when_done(lambda _: self._ended(partition, key))
-
-    def _ended(self, partition: Partition, key: tuple[str, int]) -> None:
-        partition.is_moving = False
-        self._moves.pop(key, None)
+        move.when_done(lambda _: self._moves.pop(key, None))
 
     async def _move(self, partition: Partition, topic: str, index: int) -> None:
         logs = self._replicas.logs
-        while not self._is_stopping and partition.is_hosted:
+        while not self._is_stopping and partition.role is not REMOVED:
             future, current = logs.get_future(topic, index), logs.get(topic, index)
             if future is None or current is None or future.is_closed or current.is_closed:
                 return

@@ -68,8 +68,8 @@ def _limit(log: Log, query: OffsetQuery) -> int:
 
 
 def _check_epoch_start(partition: Partition, log: Log, query: OffsetQuery) -> None:
-    sync = partition.sync
-    if query.isolation_level is None or sync is None or sync.has_reached_epoch_start(log.high_watermark):
+    leader = partition.leader
+    if query.isolation_level is None or leader is None or leader.isr.has_reached_epoch_start(log.high_watermark):
         return
     raise errors.OffsetNotAvailable(
         f"The high watermark {log.high_watermark} of {partition.name} is behind the start of leader epoch "

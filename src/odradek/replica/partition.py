@@ -1,21 +1,43 @@
-"""A partition as this broker hosts it: its log, who leads it, and who waits for it.
+"""A partition as this broker hosts it: what the metadata says of it, our role in it, and who waits for it.
 
-    online     its log is open; as the leader it takes appends and serves fetches
-    offline    its log dir has failed, or its log is damaged and set aside: KAFKA_STORAGE_ERROR to everybody
-    opening    the metadata names us, the log is being made: NOT_LEADER_OR_FOLLOWER, clients come again
+What the metadata says (leader, epochs, replicas, ISR) is kept whatever our role is. The role is one object, and all
+that a request may do follows from it:
 
-The high watermark is worked out by `isr.py`. Whoever waits is woken when it moves: fetches by `watchers`, which hold
-only entries that have nothing to read (an append wakes them once, and costs nothing until they have read again);
-writes and deletions by `waiters`.
+    Opening     the log is being opened or made             NOT_LEADER_OR_FOLLOWER: clients come again
+    Leader      takes appends and serves fetches            an epoch that is not ours: FENCED or UNKNOWN_LEADER_EPOCH
+    Follower    has the log, and another broker leads       NOT_LEADER_OR_FOLLOWER
+    Offline     its log dir has failed                      KAFKA_STORAGE_ERROR to everybody
+    SetAside    its log is damaged, its dir is not          KAFKA_STORAGE_ERROR to everybody
+    Removed     deleted, given to others, or we stop        NOT_LEADER_OR_FOLLOWER to who still holds it
+
+              the log is open                 the metadata names another leader
+    Opening -------------------> Leader <------------------------------------> Follower
+       |                           |                                              |
+       | it cannot be opened       |  the dir fails, or damage is found           |
+       +---> Offline, SetAside <---+----------------------------------------------+
+                    |
+                    +---> Leader or Follower, if a change of the metadata finds a log that can be opened
+
+Every role may become Removed, and Removed becomes nothing else: what was under way for it (a log that is being opened,
+a dir that fails) changes nothing any more. All of this happens in `_become`, and in no other place.
+
+`leader` is the role if that is a Leader, else None: produce and fetch ask nothing else. One Leader lives for one leader
+epoch, so whoever waits for an append compares it to know whether the epoch is still the same.
+
+Whoever waits is woken when the high watermark moves or the role changes: fetches by `watchers`, which hold only entries
+that have nothing to read (an append wakes them once, and costs nothing until they have read again); writes and
+deletions by `waiters`. That a copy in another log dir is being made is known to the mover (`mover.py`).
 """
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from odradek.broken_rule import require
 from odradek.log.log import Log
-from odradek.log.read import FetchedRecords
 from odradek.protocol import errors
 from odradek.replica.fetch_entry import FetchEntry
 from odradek.replica.isr import Isr
+from odradek.replica.leader import Leader
+from odradek.replica.roles import OPENING, REMOVED, Follower, Offline, Online, Role
 
 if TYPE_CHECKING:
     from odradek.replica.topic import HostedTopic
@@ -23,29 +45,23 @@ if TYPE_CHECKING:
 NO_LEADER = -1
 NO_EPOCH = -1
 
-DIR_FAILED = "its log dir has failed"
-DAMAGED = "its log is damaged and was set aside; the broker's log tells where"
-
 
 class Waiter(Protocol):
-    def check(self) -> bool: ...
+    def check(self) -> bool:
+        """The partition has changed. True if the waiter need not be told again."""
+        ...
 
 
 class Partition:
     __slots__ = (
         "index",
-        "is_hosted",
-        "is_leader",
-        "is_moving",
-        "is_offline",
         "isr",
+        "leader",
         "leader_epoch",
         "leader_id",
-        "log",
-        "offline_reason",
         "partition_epoch",
         "replicas",
-        "sync",
+        "role",
         "topic",
         "waiters",
         "watchers",
@@ -54,88 +70,97 @@ class Partition:
     def __init__(self, topic: "HostedTopic", index: int) -> None:
         self.topic = topic
         self.index = index
-        self.log: Log | None = None
         self.leader_id = NO_LEADER
         self.leader_epoch = NO_EPOCH
         self.partition_epoch = -1
         self.replicas: tuple[int, ...] = ()
         self.isr: tuple[int, ...] = ()
-        self.sync: Isr | None = None  # on the leader
-        self.is_leader = False
-        self.is_offline = False
-        self.offline_reason = ""  # as clients may know it: no paths
-        self.is_hosted = True  # until it is deleted or given to other brokers
-        self.is_moving = False  # a copy in another log dir is being made
+        self.role: Role = OPENING
+        self.leader: Leader | None = None  # the role, if we lead
         self.watchers: dict[FetchEntry, None] | None = None
         self.waiters: list[Waiter] | None = None
 
     def __repr__(self) -> str:
-        role = "leader" if self.is_leader else "follower"
-        return f"Partition({self.topic.name}-{self.index}, {role}@{self.leader_epoch}, {self.log})"
+        return f"Partition({self.name}, epoch={self.leader_epoch}, {self.role})"
 
     @property
     def name(self) -> str:
         return f"{self.topic.name}-{self.index}"
 
-    # Roles.
+    @property
+    def log(self) -> Log | None:
+        """The open log, whether we lead or follow."""
+        return self.role.log
 
-    def make_leader(self, sync: Isr, log: Log) -> None:
+    # Transitions.
+
+    def _become(self, role: Role) -> None:
+        require(self.role is not REMOVED, "a partition that was removed takes no other role")
+        self.role = role
+        self.leader = role if isinstance(role, Leader) else None
+
+    def make_leader(self, isr: Isr, log: Log) -> Leader:
         """From here on appends are taken. What the only replica holds is committed at once."""
-        is_new_epoch = sync.leader_epoch != self.leader_epoch or not self.is_leader
-        self.log = log
-        self.sync = sync
-        self.isr = sync.in_sync
-        self.replicas = sync.replicas
-        self.leader_id = sync.node_id
-        self.leader_epoch = sync.leader_epoch
-        self.partition_epoch = sync.partition_epoch
-        self.is_leader = True
-        self.is_offline = False
-        if is_new_epoch:
-            log.assign_epoch_start_offset(sync.leader_epoch, sync.epoch_start_offset)
-        self.advance_high_watermark()
+        leader = self.leader
+        if leader is not None and leader.epoch == isr.leader_epoch:
+            leader.isr, leader.log = isr, log  # the same epoch with other replicas
+        else:
+            leader = Leader(self, isr, log)
+            self._become(leader)
+            log.assign_epoch_start_offset(isr.leader_epoch, isr.epoch_start_offset)
+        self.isr = isr.in_sync
+        self.replicas = isr.replicas
+        self.leader_id = isr.node_id
+        self.leader_epoch = isr.leader_epoch
+        self.partition_epoch = isr.partition_epoch
+        leader.advance_high_watermark()
         self.wake()
+        return leader
 
-    def make_follower(self, leader_id: int, leader_epoch: int, partition_epoch: int, log: Log | None) -> None:
-        self.log = log
-        self.sync = None
+    def make_follower(self, leader_id: int, leader_epoch: int, partition_epoch: int, log: Log) -> None:
+        self._become(Follower(log))
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
         self.partition_epoch = partition_epoch
-        self.is_leader = False
         self.wake()
 
-    def go_offline(self, reason: str) -> None:
-        self.is_offline = True
-        self.offline_reason = reason
-        self.is_leader = False
-        self.log = None
-        self.sync = None
-        self.wake()
+    def go_offline(self, why: Offline) -> None:
+        if self.role is not REMOVED:
+            self._become(why)
+            self.wake()
 
     def remove(self) -> None:
-        self.is_hosted = False
-        self.is_leader = False
-        self.log = None
-        self.sync = None
-        self.wake()
+        if self.role is not REMOVED:
+            self._become(REMOVED)
+            self.wake()
+
+    def replace_log(self, log: Log) -> None:
+        """A copy in another log dir has become the log; our role stays what it is."""
+        if isinstance(self.role, Online):
+            self.role.log = log
+            self.wake()
 
     # What a request may do.
 
+    def leading(self, current_leader_epoch: int = NO_EPOCH) -> Leader:
+        """The leader's role, if it is ours and the caller's epoch is right; else the error that says why not."""
+        leader = self.leader
+        if leader is not None and (current_leader_epoch == self.leader_epoch or current_leader_epoch == NO_EPOCH):
+            return leader
+        self.check_leader_epoch(current_leader_epoch)
+        raise self._not_leader()
+
     def leader_log(self, current_leader_epoch: int = NO_EPOCH) -> Log:
         """The log, if we lead the partition and the caller's epoch is ours."""
-        self.check_leader_epoch(current_leader_epoch)
-        log = self.log
-        if log is None or not self.is_leader:
-            raise self._not_leader()
-        return log
+        return self.leading(current_leader_epoch).log
 
     def local_log(self, current_leader_epoch: int = NO_EPOCH) -> Log:
-        """The same without being the leader."""
+        """The log, whether we lead or follow, if the caller's epoch is ours."""
         self.check_leader_epoch(current_leader_epoch)
-        if self.log is None:
+        log = self.role.log
+        if log is None:
             raise self._not_leader()
-        return self.log
+        return log
 
     def check_leader_epoch(self, current_leader_epoch: int) -> None:
         self.check_online()
@@ -150,101 +175,13 @@ class Partition:
         )
 
     def check_online(self) -> None:
-        if self.is_offline:
-            raise errors.KafkaStorageError(f"{self.name} is offline: {self.offline_reason}.")
+        if isinstance(self.role, Offline):
+            raise errors.KafkaStorageError(f"{self.name} is offline: {self.role.reason}.")
 
     def _not_leader(self) -> errors.KafkaError:
         return errors.NotLeaderOrFollower(f"{self.name} is led by node {self.leader_id}, not by this one.")
 
-    def check_min_in_sync(self) -> None:
-        """For acks=all, before the append (R7)."""
-        if len(self.isr) < self.topic.effective_min_in_sync(len(self.replicas)):
-            raise errors.NotEnoughReplicas(
-                f"{self.name} has {len(self.isr)} replicas in sync; min.insync.replicas asks for more."
-            )
-
-    # Reading.
-
-    def read(self, entry: FetchEntry, max_bytes: int, isolation: int, is_one_enough: bool) -> FetchedRecords:
-        """`is_one_enough` lets one batch through that is larger than `max_bytes`."""
-        log = self.leader_log(entry.current_leader_epoch)
-        return log.read(entry.fetch_offset, max_bytes, isolation=isolation, min_one_message=is_one_enough)
-
-    def divergence(self, entry: FetchEntry) -> tuple[int, int] | None:
-        """(epoch, end offset) where the reader's log leaves ours, if it does."""
-        log = self.leader_log(entry.current_leader_epoch)
-        epoch, end_offset = log.end_offset_for_epoch(entry.last_fetched_epoch)
-        if epoch < 0 or end_offset < 0:
-            raise errors.OffsetOutOfRange(
-                f"The last fetched epoch {entry.last_fetched_epoch} of {self.name} is not known here."
-            )
-        if epoch < entry.last_fetched_epoch or end_offset < entry.fetch_offset:
-            return epoch, end_offset
-        return None
-
-    # Followers.
-
-    def check_replica(self, replica_id: int) -> None:
-        if replica_id not in self.replicas:
-            raise errors.NotLeaderOrFollower(f"Node {replica_id} is no replica of {self.name}.")
-
-    def follower_fetched(self, entry: FetchEntry, replica_id: int, broker_epoch: int) -> None:
-        """A follower that asks for `fetch_offset` has everything before it."""
-        log, sync = self.log, self.sync
-        if log is None or sync is None:
-            return
-        manager = self.topic.manager
-        now_ms = manager.mono_ms()
-        sync.follower_fetched(
-            replica_id, entry.fetch_offset, entry.log_start_offset, log.log_end_offset, now_ms, broker_epoch
-        )
-        proposal = sync.maybe_expand(replica_id, log.high_watermark)
-        if proposal is not None:
-            manager.propose(self, proposal)
-        if not self.advance_high_watermark() and self.waiters:
-            self.wake()
-
-    # The high watermark, and who waits for it.
-
-    def appended(self) -> None:
-        """`log_end_moved`, spelled out for who is the only replica and has no flush to wait for."""
-        log, sync = self.log, self.sync
-        if log is None or sync is None or not sync.is_alone:
-            self.log_end_moved()
-            return
-        log.advance_high_watermark_to_end()
-        if self.watchers or self.waiters:
-            self.wake()
-
-    def log_end_moved(self) -> None:
-        """After an append, or the flush that it waited for. Followers read up to the end of the log, not up to the high
-        watermark, which waits for them: one that sleeps on would hold every acks=all write up (F6)."""
-        if not self.advance_high_watermark() and self.watchers:
-            self._wake_followers()
-
-    def advance_high_watermark(self) -> bool:
-        """After an append, a follower's fetch or a change of the ISR. Wakes whom it concerns; False if it stays."""
-        log, sync = self.log, self.sync
-        if log is None or sync is None:
-            return False
-        end_offset = log.log_end_offset
-        if not sync.is_alone:
-            manager = self.topic.manager
-            end_offset = sync.high_watermark(
-                log.high_watermark, end_offset, manager.mono_ms(), manager.config.lag_time_max_ms
-            )
-        if log.log_end_offset - log.recovery_point >= log.config.flush_messages:
-            # A flush is due: what it has not reached is neither acknowledged nor shown yet.
-            end_offset = min(end_offset, log.recovery_point)
-        if log.high_watermark >= end_offset:
-            return False
-        if end_offset == log.log_end_offset:
-            log.advance_high_watermark_to_end()
-        else:
-            log.update_high_watermark(end_offset)
-        if self.watchers or self.waiters:
-            self.wake()
-        return True
+    # Who waits.
 
     def watch(self, entry: FetchEntry) -> None:
         if self.watchers is None:
@@ -265,10 +202,9 @@ class Partition:
         if self.waiters:
             self.waiters = [waiter for waiter in self.waiters if not waiter.check()] or None
 
-    def _wake_followers(self) -> None:
+    def wake_followers(self) -> None:
         """Consumers sleep on: they may see nothing more than before."""
-        assert self.watchers is not None
-        for entry in [entry for entry in self.watchers if entry.owner.is_privileged]:
+        for entry in [entry for entry in self.watchers or () if entry.owner.is_privileged]:
             self.unwatch(entry)
             entry.owner.mark(entry)
 
@@ -277,6 +213,6 @@ class Partition:
             self.waiters = []
         self.waiters.append(waiter)
 
-    def remove_waiter(self, waiter: Any) -> None:
+    def remove_waiter(self, waiter: Waiter) -> None:
         if self.waiters and waiter in self.waiters:
             self.waiters.remove(waiter)

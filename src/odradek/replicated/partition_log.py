@@ -8,15 +8,18 @@ only replays them.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
-from odradek.log.append import COORDINATOR
+from odradek.broken_rule import BrokenRuleError, require
+from odradek.log.append import AppendInfo
 from odradek.log.failure import DiskFull, LogFailure, NotInCache
 from odradek.log.log import Log
 from odradek.log.manager.manager import LogManager
 from odradek.log.read import LOG_END
 from odradek.protocol import errors
 from odradek.protocol.frames import CoordinatorRecords
+from odradek.reactor.pending import Pending
 from odradek.records import control, kernel
 from odradek.records.compression import NONE, compress
 from odradek.records.layout import NO_PRODUCER_ID, NO_SEQUENCE, TRANSACTIONAL_MASK
@@ -28,17 +31,24 @@ INT32_MAX = 0x7FFF_FFFF
 CHUNK_BYTES_MAX = 256 << 10  # a few thousand records: the job that makes messages of them has the GIL for long enough
 
 
-class LedPartition(Protocol):
-    """What is needed of a replica.Partition."""
+class Leadership(Protocol):
+    """What is needed of a replica.leader.Leader: it leads in this epoch, and appends what this broker has made."""
 
-    log: Log | None
-    is_leader: bool
-    leader_epoch: int
+    epoch: int
+
+    def append_own(self, batch: bytearray, now_ms: int) -> AppendInfo:
+        """Checks that enough replicas are in sync, appends, tells failures of the disk, begins a flush that is due, and
+        moves the high watermark."""
+        ...
+
+
+class LedPartition(Protocol):
+    """What is needed of a replica.partition.Partition."""
 
     @property
-    def name(self) -> str: ...
-    def check_min_in_sync(self) -> None: ...
-    def log_end_moved(self) -> None: ...
+    def leader(self) -> Leadership | None: ...
+    @property
+    def log(self) -> Log | None: ...
 
 
 class PartitionLog:
@@ -63,36 +73,28 @@ class PartitionLog:
 
     def append(self, epoch: int, records: Sequence[Versioned]) -> int:
         """One batch; the offset of its last record. NotCoordinator and the like, and nothing was appended."""
-        partition = self.partition
-        log = partition.log
-        if log is None or not partition.is_leader or partition.leader_epoch != epoch:
+        leader = self.partition.leader
+        if leader is None or leader.epoch != epoch:
             raise errors.NotCoordinator()
         now_ms = self._logs.now_ms
         try:
-            partition.check_min_in_sync()
-            info = log.append_as_leader(self._batch(records, now_ms), epoch, now_ms, origin=COORDINATOR)
-        except LogFailure as failure:
-            self._logs.handle_failure(failure)
-            raise errors.NotCoordinator(failure.message) from failure
+            info = leader.append_own(self._batch(records, now_ms), now_ms)
         except errors.KafkaError as error:
-            if isinstance(error, DiskFull):
-                self._logs.dirs.full(error.path)
             raise _coordinator_error(error) from error
-        if log.log_end_offset - log.recovery_point >= log.config.flush_messages:
-            self._logs.loop.spawn(self._flush(log))
-        else:
-            partition.log_end_moved()
+        if info.flushed is not None:
+            self._logs.loop.spawn(_until_flushed(info.flushed))
         return info.last_offset
 
     def _batch(self, records: Sequence[Versioned], now_ms: int) -> bytearray:
         first = records[0][0]
         if isinstance(first, EndMarker):
-            assert len(records) == 1, "a marker is a batch of its own"
+            require(len(records) == 1, "a marker is a batch of its own")
             return bytearray(_marker_batch(first, now_ms))
         writer = kernel.RecordsWriter(INT32_MAX)
         codec = self._codec
         for record, version in records:
-            assert isinstance(record, LogRecord), "a marker is a batch of its own"
+            if not isinstance(record, LogRecord):
+                raise BrokenRuleError("a marker is a batch of its own")
             value = None if record.value is None else codec.encode_value(record.value, version)
             writer.append(now_ms, codec.encode_key(record.key), value)
         if self._compression != NONE:
@@ -108,15 +110,6 @@ class PartitionLog:
         )
         section, codec = compress(self._compression, writer.records()), self._compression
         return bytearray(framed(section, fields, codec, 0, writer.count - 1, now_ms, now_ms, writer.count))
-
-    async def _flush(self, log: Log) -> None:
-        """flush.messages: what is not on disk yet is not committed."""
-        try:
-            await self._logs.flush(log)
-        except errors.KafkaStorageError:
-            return  # the dir has been taken offline, or the disk is full: the answers wait for a later flush
-        if self.partition.log is log:
-            self.partition.log_end_moved()
 
     # Reading
 
@@ -151,6 +144,12 @@ class PartitionLog:
         finally:
             records.release()
         return placed, next_offset
+
+
+async def _until_flushed(flushed: Pending[None]) -> None:
+    """Nobody waits for the flush of an append: if it fails, the high watermark stands still, and so do the answers."""
+    with suppress(errors.KafkaError):
+        await flushed
 
 
 def _coordinator_error(error: errors.KafkaError) -> errors.KafkaError:

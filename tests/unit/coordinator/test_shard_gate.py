@@ -20,7 +20,7 @@ from odradek.records.batch import batches
 from odradek.records.record import Record
 from odradek.records.writer import record_batch
 from odradek.replica.fetch_entry import FetchEntry
-from odradek.replica.partition import DIR_FAILED
+from odradek.replica.roles import DIR_FAILED
 from odradek.replicated.log_record import EndMarker
 from replica_kit import NODE, SimPlane
 
@@ -60,7 +60,7 @@ class Gate(SimPlane):
         offset = partition.log.log_end_offset if offset is None else offset
         entry = FetchEntry(self, TOPIC, 0, 0)
         entry.fetch_offset, entry.log_start_offset = offset, 0
-        self.on_reactor(lambda: partition.follower_fetched(entry, OTHER, -1))
+        self.on_reactor(lambda: partition.leader.follower_fetched(entry, OTHER, -1))
         self.world.run_for(1)
 
     def lead(self, node):

@@ -101,7 +101,7 @@ class Gate(SimPlane):
         offset = partition.log.log_end_offset if offset is None else offset
         entry = FetchEntry(self, TOPIC, 0, 0)
         entry.fetch_offset, entry.log_start_offset = offset, 0
-        self.on_reactor(lambda: partition.follower_fetched(entry, OTHER, -1))
+        self.on_reactor(lambda: partition.leader.follower_fetched(entry, OTHER, -1))
         self.world.run_for(1)
 
     def lead(self, node):

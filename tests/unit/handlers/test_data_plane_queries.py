@@ -124,7 +124,7 @@ def test_a_new_leader_behind_its_epoch_does_not_tell_the_end(plane):
     """R3."""
     plane.create_topic("r", replicas=(1, 2))
     plane.produce("a", topic="r", acks=1)
-    plane.partition("r").sync.epoch_start_offset = 1
+    plane.partition("r").leader.isr.epoch_start_offset = 1
     assert list_offset(plane, -1, topic="r", version=5).error_code == errors.OffsetNotAvailable.code
     assert list_offset(plane, -1, topic="r", version=4).error_code == errors.LeaderNotAvailable.code
     assert found(list_offset(plane, -2, topic="r")) == (0, -1, 0)

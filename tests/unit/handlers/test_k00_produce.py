@@ -13,6 +13,7 @@ from odradek.records.layout import ATTRIBUTES_OFFSET, MAGIC_OFFSET
 from odradek.records.legacy import message_set
 from odradek.records.record import Record
 from odradek.records.writer import BatchFields, record_batch
+from odradek.replica.roles import DIR_FAILED
 from replica_kit import SimPlane
 
 
@@ -213,7 +214,7 @@ def test_replicas_that_leave_during_the_wait(plane):
     request = plane.produce_request(batch(b"a"), topic="m", timeout_ms=5000)
     waiting = plane.send(request, 9)
     partition = plane.partition("m")
-    partition.isr = partition.sync.in_sync = (1,)
+    partition.isr = partition.leader.isr.in_sync = (1,)
     partition.log.update_high_watermark(1)
     plane.on_reactor(partition.wake)
     answer = plane.decode(plane.wait(waiting), request, 9).responses[0].partition_responses[0]
@@ -407,7 +408,7 @@ def test_every_write_to_a_partition_counts_whatever_becomes_of_it(plane):
     plane.produce("a")
     plane.produce(records=batch(b"a" * 2_000_000))
     plane.produce("a", topic="__consumer_offsets")
-    plane.partition().go_offline("its log dir has failed")
+    plane.partition().go_offline(DIR_FAILED)
     plane.produce("a")
     list(plane.metrics)
     assert plane.metrics.find("kafka.server", "BrokerTopicMetrics", "TotalProduceRequestsPerSec").count == 4

@@ -136,7 +136,7 @@ def test_a_diverging_epoch_is_told(plane):
     partition = plane.partition("d")
     partition.log.assign_epoch_start_offset(6, 1)
     partition.leader_epoch = 6
-    partition.sync.leader_epoch = 6
+    partition.leader.epoch = partition.leader.isr.leader_epoch = 6
     plane.produce("b", topic="d")
     data = plane.fetch_one("d", offset=2, last_fetched_epoch=3)
     assert (data.diverging_epoch.epoch, data.diverging_epoch.end_offset) == (3, 1)
@@ -230,11 +230,11 @@ def test_records_that_the_reader_may_not_see_yet_end_no_wait(plane):
     answer, pending = waiting_fetch(plane, ("t", 0, 0), isolation_level=1)
     log = plane.partition().log
     log.append_as_leader(batch(b"open", producer=7, transactional=True), 0, NOW)
-    plane.on_reactor(plane.partition().advance_high_watermark)
+    plane.on_reactor(plane.partition().leader.advance_high_watermark)
     plane.sleep(50)
     assert log.high_watermark == 1 and not pending.is_done
     log.append_as_leader(marker(7, commit=True), 0, NOW, origin=COORDINATOR)
-    plane.on_reactor(plane.partition().advance_high_watermark)
+    plane.on_reactor(plane.partition().leader.advance_high_watermark)
     assert values(answer().responses[0].partitions[0])[0] == "open"
 
 
@@ -448,7 +448,7 @@ def test_read_committed(plane):
     for producer, sequence in ((7, 0), (8, 0)):
         log.append_as_leader(batch(b"x", producer=producer, sequence=sequence, transactional=True), 0, NOW)
     log.append_as_leader(marker(7, commit=False), 0, NOW, origin=COORDINATOR)
-    plane.partition().advance_high_watermark()
+    plane.partition().leader.advance_high_watermark()
     uncommitted = plane.fetch_one(isolation_level=0)
     assert (uncommitted.high_watermark, uncommitted.last_stable_offset) == (3, 1)
     assert len(uncommitted.records) and uncommitted.aborted_transactions is None
@@ -461,12 +461,12 @@ def test_read_committed(plane):
 def test_the_end_of_a_transaction_wakes_a_reader_of_committed_records(plane):
     log = plane.log()
     log.append_as_leader(batch(b"x", producer=7, transactional=True), 0, NOW)
-    plane.partition().advance_high_watermark()
+    plane.partition().leader.advance_high_watermark()
     answer, _ = waiting_fetch(plane, ("t", 0, 0), isolation_level=1)
 
     def commit():
         log.append_as_leader(marker(7, commit=True), 0, NOW, origin=COORDINATOR)
-        plane.partition().advance_high_watermark()
+        plane.partition().leader.advance_high_watermark()
 
     plane.on_reactor(commit)
     data = answer().responses[0].partitions[0]

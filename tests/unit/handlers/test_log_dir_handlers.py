@@ -15,6 +15,7 @@ from odradek.protocol.messages.k34_alter_replica_log_dirs import (
 from odradek.protocol.messages.k35_describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from odradek.protocol.messages.metadata_topics import PartitionRecord
 from odradek.replica.log_dirs import UNKNOWN_LAG
+from odradek.replica.roles import Offline
 from replica_kit import RealPlane, SimPlane
 
 A, B = "data/a", "data/b"
@@ -27,6 +28,10 @@ def plane():
     for _ in range(3):
         made.produce("x" * 1000)
     return made
+
+
+def is_offline(plane, index=0):
+    return isinstance(plane.partition(index=index).role, Offline)
 
 
 def describe(plane, topics=None, version=4):
@@ -77,7 +82,7 @@ def test_a_failed_dir_is_told(plane):
     assert (found[failed].error_code, found[failed].topics) == (errors.KafkaStorageError.code, [])
     assert plane.fetch_one().error_code == errors.KafkaStorageError.code
     assert plane.produce("x").error_code == errors.KafkaStorageError.code
-    assert plane.partition().is_offline and not plane.partition(index=1).is_offline
+    assert is_offline(plane) and not is_offline(plane, 1)
     assert plane.produce("x", index=1).error_code == 0, "the other dir goes on"
     assert plane.metrics.find("kafka.server", "ReplicaManager", "OfflineReplicaCount").read() == 1
 
@@ -139,7 +144,7 @@ def test_a_topic_with_a_damaged_partition_can_be_deleted_and_made_again(damaged)
 def test_an_append_that_fails_takes_its_dir_offline(plane):
     plane.disk.fail("write", EIO, path=plane.log().directory)
     assert plane.produce("x").error_code == errors.KafkaStorageError.code
-    assert plane.partition().is_offline
+    assert is_offline(plane)
 
 
 def test_a_replica_moves(plane):
@@ -147,8 +152,8 @@ def test_a_replica_moves(plane):
     target = B if source == A else A
     before = values(plane.log())
     assert alter(plane, target) == 0
-    assert plane.partition().is_moving
-    plane.world.run_until(lambda: not plane.partition().is_moving)
+    assert plane.replicas.mover.is_moving("t", 0)
+    plane.world.run_until(lambda: not plane.replicas.mover.is_moving("t", 0))
     assert dir_of(plane) == target
     assert values(plane.log()) == before
     assert plane.produce("after").base_offset == 3
@@ -160,7 +165,7 @@ def test_a_replica_moves_while_it_is_written_to(plane):
     target = B if dir_of(plane) == A else A
     assert alter(plane, target) == 0
     number = 3
-    while plane.partition().is_moving:
+    while plane.replicas.mover.is_moving("t", 0):
         answer = plane.produce("y")
         assert (answer.error_code, answer.base_offset) == (0, number)
         number += 1
@@ -174,7 +179,7 @@ def test_a_long_poll_outlives_the_move(plane):
     request = plane.fetch_request(("t", 0, 3), max_wait_ms=60_000)
     waiting = plane.on_reactor(lambda: plane.send(request, 12))
     alter(plane, target)
-    plane.world.run_until(lambda: not plane.partition().is_moving)
+    plane.world.run_until(lambda: not plane.replicas.mover.is_moving("t", 0))
     plane.produce("news")
     response = plane.decode(plane.wait(waiting), request, 12)
     assert len(response.responses[0].partitions[0].records)
@@ -206,7 +211,7 @@ def test_a_move_goes_on_after_a_restart(plane):
     plane.put_together()
     plane.topic_ids = ids
     plane.apply([record for topic in image.topics.by_id.values() for record in topic.records(30, has_elr=False)])
-    plane.world.run_until(lambda: not plane.partition().is_moving)
+    plane.world.run_until(lambda: not plane.replicas.mover.is_moving("t", 0))
     assert dir_of(plane) == target and plane.log().log_end_offset == 3
 
 
@@ -235,7 +240,7 @@ def test_on_real_disks(tmp_path):
     source = plane.log().directory
     target = str(tmp_path / ("b" if "/a/" in source else "a"))
     assert alter(plane, target) == 0
-    while plane.partition().is_moving:
+    while plane.replicas.mover.is_moving("t", 0):
         plane.loop.turn(1000)
     assert plane.log().directory.startswith(target) and plane.log().log_end_offset == 30
     found = describe(plane)[target]

@@ -131,12 +131,12 @@ def test_the_end_of_an_error_is_told_though_nothing_else_has_changed(plane):
     session = opened(plane, ("t", 0, 1))
     assert told(plane.fetch(session=(session, 1))) == []
     partition = plane.partition()
-    sync, log = partition.sync, partition.log
+    isr, log = partition.leader.isr, partition.log
     partition.make_follower(2, 1, 1, log)
     lost = plane.fetch(session=(session, 2))
     assert lost.responses[0].partitions[0].error_code == errors.NotLeaderOrFollower.code
-    sync.leader_epoch = 2
-    partition.make_leader(sync, log)
+    isr.leader_epoch = 2
+    partition.make_leader(isr, log)
     assert told(plane.fetch(session=(session, 3))) == [("t", 0)]
     assert told(plane.fetch(session=(session, 4))) == []
 
@@ -151,8 +151,9 @@ def test_a_deleted_topic_is_an_error_in_its_sessions(plane):
 def test_a_known_partition_is_asked_for_in_a_later_leader_epoch(plane):
     response = plane.fetch(("t", 0, 0), session=(0, 0), current_leader_epoch=0)
     partition = plane.partition()
-    partition.sync.leader_epoch = 1
-    partition.make_leader(partition.sync, partition.log)
+    isr = partition.leader.isr
+    isr.leader_epoch = 1
+    partition.make_leader(isr, partition.log)
     fenced = plane.fetch(session=(response.session_id, 1))
     assert fenced.responses[0].partitions[0].error_code == errors.FencedLeaderEpoch.code
     current = plane.fetch(("t", 0, 0), session=(response.session_id, 2), current_leader_epoch=1)

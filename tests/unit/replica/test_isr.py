@@ -2,6 +2,7 @@
 
 import pytest
 
+from odradek.broken_rule import BrokenRuleError
 from odradek.replica.isr import Isr
 
 LAG_MS = 10_000
@@ -208,5 +209,5 @@ def test_a_stranger_is_told_apart():
 
 @pytest.mark.parametrize("in_sync", [(1, 4), (1, 2, 3, 4)])
 def test_validate_finds_a_member_that_is_no_replica(in_sync):
-    with pytest.raises(AssertionError):
+    with pytest.raises(BrokenRuleError):
         Story(in_sync=in_sync).isr.validate()

@@ -6,6 +6,7 @@ from odradek.metadata.delta import MetadataDelta
 from odradek.protocol.declare import Uuid
 from odradek.protocol.messages.metadata_topics import PartitionRecord, RemoveTopicRecord, TopicRecord
 from odradek.replica.apply import ROLES_PER_TURN
+from odradek.replica.leader import Leader
 from replica_kit import NODE, SimPlane
 
 MANY = 2 * ROLES_PER_TURN + 10
@@ -47,7 +48,7 @@ def test_a_large_topic_takes_several_turns_and_is_all_led_in_the_end(plane):
     assert len(list(plane.replicas.partitions())) == ROLES_PER_TURN
     assert plane.replicas.openings.is_opening("t"), "whoever waits for the topic must not take it for open"
     settled(plane, task)
-    assert [partition.is_leader for partition in plane.replicas.partitions()] == [True] * MANY
+    assert [partition.leader is not None for partition in plane.replicas.partitions()] == [True] * MANY
     assert not plane.replicas.openings.is_opening("t")
 
 
@@ -71,7 +72,6 @@ def test_topics_that_are_deleted_and_made_again_under_their_names(plane):
     deleting = begin(plane, *(RemoveTopicRecord(topic_id=old[name]) for name in names))
     making = begin(plane, *(record for name in reversed(names) for record in made(name, new[name], 1)))
     settled(plane, deleting, making)
-    states = {(partition.is_leader, partition.is_offline) for partition in plane.replicas.partitions()}
-    assert states == {(True, False)}
+    assert {type(partition.role) for partition in plane.replicas.partitions()} == {Leader}
     assert {plane.logs.topic_id(plane.log(name)) for name in names} == {bytes(topic_id) for topic_id in new.values()}
     assert plane.log(names[-1]).log_end_offset == 0

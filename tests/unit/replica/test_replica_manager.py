@@ -7,6 +7,7 @@ import pytest
 from manager_kit import values
 from odradek.protocol import errors
 from odradek.protocol.messages.metadata_topics import PartitionChangeRecord
+from odradek.replica.roles import Offline
 from replica_kit import NODE, SimPlane
 
 
@@ -21,7 +22,7 @@ def change(plane, name="t", index=0, **fields):
 
 def test_a_new_topic_is_led_and_writable(plane):
     plane.create_topic("t", 3)
-    assert [partition.is_leader for partition in plane.replicas.partitions()] == [True] * 3
+    assert [partition.leader is not None for partition in plane.replicas.partitions()] == [True] * 3
     assert plane.replicas.partition_by_id(plane.topic_ids["t"], 2) is plane.partition(index=2)
     assert plane.produce("a").error_code == 0
 
@@ -76,7 +77,7 @@ def test_a_change_of_the_isr_keeps_the_epoch(plane):
 def test_leadership_goes_and_comes_back(plane):
     plane.create_topic("t", replicas=(1, 2))
     change(plane, leader=2)
-    assert not plane.partition().is_leader
+    assert plane.partition().leader is None
     assert plane.produce("a").error_code == errors.NotLeaderOrFollower.code
     change(plane, leader=1)
     assert plane.produce("a", acks=1).error_code == 0
@@ -145,10 +146,10 @@ def test_one_that_is_deleted_while_it_is_made_leaves_nothing(plane):
 def test_a_dir_that_fails_while_a_log_is_made(plane):
     plane.disk.fail("mkdir", EIO, path="data/a", times=None)
     plane.create_topic("t", 4)
-    online = [partition.index for partition in plane.replicas.partitions() if not partition.is_offline]
+    online = [partition.index for partition in plane.replicas.partitions() if not isinstance(partition.role, Offline)]
     assert 0 < len(online) < 4
     assert plane.produce("a", index=online[0]).error_code == 0
-    offline = next(partition.index for partition in plane.replicas.partitions() if partition.is_offline)
+    offline = next(partition.index for partition in plane.replicas.partitions() if isinstance(partition.role, Offline))
     assert plane.produce("a", index=offline).error_code == errors.KafkaStorageError.code
 
 
@@ -200,7 +201,7 @@ def test_proposals_go_to_the_controller():
     plane.produce("a", acks=1)
     plane.replicas.shrink_isrs()
     assert proposals == [("t-0", (1,))]
-    plane.partition().sync.committed((1,), 1)
+    plane.partition().leader.isr.committed((1,), 1)
     plane.fetch_one(offset=1, replica_id=2)
     assert proposals[1:] == [("t-0", (1, 2))]
 
@@ -239,4 +240,4 @@ def test_a_disk_that_fails_under_a_fetch_takes_its_dir_offline(plane):
     plane.produce("a")
     plane.disk.fail("read", EIO, times=None)
     assert plane.fetch_one(offset=0).error_code == errors.KafkaStorageError.code
-    assert plane.partition().is_offline
+    assert isinstance(plane.partition().role, Offline)

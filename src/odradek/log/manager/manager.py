@@ -435,7 +435,7 @@ class LogManager:
 
     def maybe_flush(self, log: Log) -> Pending[None] | None:
         """After an append: a flush if `flush.messages` asks for one."""
-        return self.flush(log) if log.unflushed_messages >= log.config.flush_messages else None
+        return self.flush(log) if log.is_flush_due else None
 
     # Configs.
 

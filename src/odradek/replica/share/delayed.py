@@ -161,8 +161,7 @@ class DelayedShareFetch:
             try:
                 read = self._read_one(led, each_max, is_first=not readable)
             except NotInCache as cold:
-                assert led.partition.log is not None
-                self._cold.append((led.partition.log, cold))
+                self._cold.append((led.partition.leader_log(), cold))
             except errors.KafkaError as error:
                 if isinstance(error, LogFailure):
                     self._manager.replicas.logs.handle_failure(error)

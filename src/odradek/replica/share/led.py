@@ -174,7 +174,7 @@ class LedSharePartition:
         partition = self.partition
         if self.state is ENDED:
             return True
-        if partition.log is None or not partition.is_leader or partition.leader_epoch != self.leader_epoch:
+        if partition.leader is None or partition.leader_epoch != self.leader_epoch:
             self._loop.soon(lambda _: self.end())
             return False
         self._wake()
