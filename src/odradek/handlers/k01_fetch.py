@@ -42,10 +42,11 @@ from odradek.protocol.messages.k01_fetch import (
     PartitionData,
 )
 from odradek.reactor.pending import Pending
-from odradek.replica.fetch import FetchParameters, not_here
-from odradek.replica.fetch_context import fetch as fetch_in_session
-from odradek.replica.fetch_one import VERSION_MIN as AT_ONCE_VERSION_MIN
-from odradek.replica.fetch_one import fetch_one
+from odradek.replica.fetch.at_once import VERSION_MIN as AT_ONCE_VERSION_MIN
+from odradek.replica.fetch.at_once import fetch_at_once
+from odradek.replica.fetch.in_session import fetch_in_session
+from odradek.replica.fetch.parameters import FetchParameters
+from odradek.replica.fetch.partition_data import not_here
 
 TOP_LEVEL_ERROR_VERSION_MIN = 7
 TOPIC_ID_VERSION_MIN = 13
@@ -80,7 +81,7 @@ def fetch(call: Call, request: FetchRequest) -> FetchResponse | Pending[FetchRes
     version = call.version
     replica_id, replica_epoch = _replica(request, version)
     if replica_id < 0 and version >= AT_ONCE_VERSION_MIN and services.authorizer is None:
-        answer = fetch_one(replicas, request, version)
+        answer = fetch_at_once(replicas, request, version)
         if answer is not None:
             services.error_counts.fetched += 1
             return answer
@@ -96,7 +97,7 @@ def fetch(call: Call, request: FetchRequest) -> FetchResponse | Pending[FetchRes
     except errors.UnknownServerError as error:
         response = _refused(call, request, error)
     if version < ZSTD_VERSION_MIN:
-        from odradek.replica.down_conversion import for_old_reader
+        from odradek.replica.fetch.down_conversion import for_old_reader
 
         return services.loop.spawn(for_old_reader(replicas, request, version, response))
     if type(response) is FetchResponse:

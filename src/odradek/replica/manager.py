@@ -4,8 +4,8 @@ It belongs to the reactor's thread. The metadata log decides which partitions ar
 requests find a partition by the name or the id of its topic. A partition that the metadata names and that has no open
 log yet answers NOT_LEADER_OR_FOLLOWER: clients come again, and never see half a partition.
 
-The parts have their own files: `apply.py` (metadata), `append.py`, `delayed_fetch.py` and its kin (fetches and their
-sessions), `offsets.py`, `deletion.py`, `log_dirs.py` and `mover.py`.
+The parts have their own files: `apply.py` (metadata), `append.py` (produce), `fetch/`, `share/`, `offsets.py`,
+`deletion.py`, `log_dirs.py` and `mover.py`.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,22 +28,20 @@ from odradek.replica import append
 from odradek.replica.append import AppendRequest
 from odradek.replica.config import ReplicaConfig
 from odradek.replica.delayed import Purgatory
-from odradek.replica.delayed_expiry import Expiry
-from odradek.replica.fetch_entry import TopicKey
+from odradek.replica.fetch.entry import TopicKey
+from odradek.replica.fetch.expiry import Expiry
+from odradek.replica.fetch.session_cache import SessionCache
 from odradek.replica.isr import IsrProposal
 from odradek.replica.metrics import ReplicaMetrics
 from odradek.replica.openings import Openings
 from odradek.replica.partition import Partition
 from odradek.replica.roles import DAMAGED, DIR_FAILED
-from odradek.replica.session_cache import SessionCache
 from odradek.replica.topic import HostedTopic
 
 if TYPE_CHECKING:
     from odradek.metadata.delta import MetadataDelta
     from odradek.metadata.image import MetadataImage
-    from odradek.protocol.messages.k01_fetch import FetchRequest, FetchResponse
     from odradek.replica.apply import Around
-    from odradek.replica.fetch import FetchParameters
     from odradek.replica.mover import Mover
 
 # Asks the controller to take over a proposal of the ISR; the answer comes back through `Leader.isr`.
@@ -256,11 +254,6 @@ class ReplicaManager:
     ) -> AppendInfo | Pending[AppendInfo]:
         """Appends to a partition that we lead; raises what is wrong with the records or the partition."""
         return append.append(self, partition, records, request)
-
-    def fetch(self, request: "FetchRequest", parameters: "FetchParameters") -> "FetchResponse | Pending[FetchResponse]":
-        from odradek.replica.fetch_context import fetch
-
-        return fetch(self, request, parameters)
 
     # Log dirs.
 

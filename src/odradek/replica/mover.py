@@ -9,15 +9,16 @@ A move to the dir where the log lies already ends the one that is under way. A p
 the dir that was asked for. After a restart the copies that were left go on.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from odradek.log.failure import LogFailure, NotInCache
+from odradek.log.failure import LogFailure
 from odradek.log.log import Log
+from odradek.log.manager.reading import read_or_bring
 from odradek.log.read import LOG_END
 from odradek.protocol import errors
 from odradek.reactor.jobs import Throttle
 from odradek.reactor.pending import Pending
-from odradek.reactor.ports import Cancelled, Job
+from odradek.reactor.ports import Cancelled, DiskFile, Job
 from odradek.replica.partition import Partition
 from odradek.replica.roles import REMOVED
 
@@ -91,10 +92,8 @@ class Mover:
     async def _copy(self, current: Log, future: Log) -> None:
         """One slice, as a follower of the log would take it."""
         logs = self._replicas.logs
-        try:
-            fetched = current.read(future.log_end_offset, SLICE_BYTES, isolation=LOG_END)
-        except NotInCache as cold:
-            await logs.read_ahead(current, cold)
+        fetched = await read_or_bring(logs, current, future.log_end_offset, SLICE_BYTES, LOG_END)
+        if fetched is None:
             return
         records = fetched.records
         if records is None:
@@ -102,16 +101,16 @@ class Mover:
             return
         size = records.size
         try:
-            data = await self._read(records.disk_file.pread, size, records.position)
+            data = await self._read(records.disk_file, size, records.position)
         finally:
             records.release()
         if future.is_closed or fetched.offset != future.log_end_offset:
             return
         future.append_as_follower(data, logs.now_ms)
 
-    async def _read(self, pread: Any, size: int, position: int) -> bytearray:
+    async def _read(self, file: DiskFile, size: int, position: int) -> bytearray:
         """Through the throttle, if there is one."""
-        job = _read_job(pread, size, position)
+        job = _read_job(file, size, position)
         if self.throttle is None:
             return await self._replicas.loop.submit(job)  # type: ignore[no-any-return]
         return await self._replicas.logs.jobs.submit(self, job, self.throttle)  # type: ignore[no-any-return]
@@ -126,7 +125,7 @@ class Mover:
             await move
 
 
-def _read_job(pread: Any, size: int, position: int) -> Job:
-    data = bytearray(pread(size, position))
+def _read_job(file: DiskFile, size: int, position: int) -> Job:
+    data = bytearray(file.pread(size, position))
     yield len(data)
     return data

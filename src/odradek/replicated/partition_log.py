@@ -13,9 +13,10 @@ from typing import Any, Protocol
 
 from odradek.broken_rule import BrokenRuleError, require
 from odradek.log.append import AppendInfo
-from odradek.log.failure import DiskFull, LogFailure, NotInCache
+from odradek.log.failure import DiskFull
 from odradek.log.log import Log
 from odradek.log.manager.manager import LogManager
+from odradek.log.manager.reading import read_or_bring
 from odradek.log.read import LOG_END
 from odradek.protocol import errors
 from odradek.protocol.frames import CoordinatorRecords
@@ -127,14 +128,9 @@ class PartitionLog:
         offset = max(offset, log.log_start_offset)
         if offset >= min(end_offset, log.log_end_offset):
             return None
-        try:
-            fetched = log.read(offset, CHUNK_BYTES_MAX, isolation=LOG_END)
-        except NotInCache as cold:
-            await self._logs.read_ahead(log, cold)
+        fetched = await read_or_bring(self._logs, log, offset, CHUNK_BYTES_MAX, LOG_END)
+        if fetched is None:
             return [], offset
-        except LogFailure as failure:
-            self._logs.handle_failure(failure)
-            raise
         if fetched.records is None:
             return None
         records = fetched.records

@@ -112,7 +112,7 @@ class ErrorAnswer:
         return response
 
     def _fetched_partition(self, call: "Call", topic: str | None, index: int) -> "PartitionData":
-        from odradek.replica.fetch import not_here
+        from odradek.replica.fetch.partition_data import not_here
 
         data = not_here(index, self._error)
         if not self._rule.concerns(topic, index):

@@ -13,7 +13,9 @@ from odradek.records import compression
 from odradek.records.batch import batches
 from odradek.records.record import Record
 from odradek.records.writer import BatchFields, record_batch
-from odradek.replica.fetch import ENTRIES_PER_SLICE, FetchParameters
+from odradek.replica.fetch.in_session import fetch_in_session
+from odradek.replica.fetch.parameters import FetchParameters
+from odradek.replica.fetch.reading import ENTRIES_PER_SLICE
 from odradek.replica.markers import append_marker
 from odradek.replicated.log_record import EndMarker, LogRecord
 from odradek.replicated.partition_log import PartitionLog
@@ -370,7 +372,7 @@ def test_min_bytes_zero_does_not_wait(plane):
 
 def test_one_that_is_given_up_leaves_nothing_behind(plane):
     request = plane.fetch_request(("t", 0, 0), max_wait_ms=1 << 30)
-    pending = plane.replicas.fetch(request, FetchParameters(12, -1, -1, request, 1 << 20))
+    pending = fetch_in_session(plane.replicas, request, FetchParameters(12, -1, -1, request, 1 << 20))
     plane.on_reactor(pending.cancel)
     plane.sleep(1)
     assert not plane.partition().watchers and plane.replicas.purgatories["Fetch"].size == 0

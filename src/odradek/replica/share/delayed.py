@@ -9,14 +9,14 @@ that wait for it, and each of these looks once more.
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.log.failure import LogFailure, NotInCache
+from odradek.log.failure import NotInCache
 from odradek.protocol import errors
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Buffer
 from odradek.reactor.timers import Timer
 from odradek.replica.delayed import Waiting
 from odradek.replica.share import reading
-from odradek.replica.share.led import LedSharePartition
+from odradek.replica.share.led_share_partition import LedSharePartition
 from odradek.replica.share.partition import Acquired, AcquireLimits
 from odradek.replica.share.sessions import Place, ShareSession
 
@@ -163,8 +163,6 @@ class DelayedShareFetch:
             except NotInCache as cold:
                 self._cold.append((led.partition.leader_log(), cold))
             except errors.KafkaError as error:
-                if isinstance(error, LogFailure):
-                    self._manager.replicas.logs.handle_failure(error)
                 results[place] = Fetched(error=error)
             else:
                 if read.read_to >= 0:
@@ -179,7 +177,8 @@ class DelayedShareFetch:
         offset = core.next_fetch_offset()
         if offset > log.log_end_offset:
             return reading.NOTHING  # an admin has set it to what is still to come
-        return reading.read(
+        return reading.read_batches(
+            self._manager.replicas.logs,
             log,
             offset,
             max(0, bytes_max),

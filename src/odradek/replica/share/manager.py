@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from odradek.protocol import errors
 from odradek.replica.partition import Partition
 from odradek.replica.share.config import GROUP_RESOURCE, ShareGroupConfig
-from odradek.replica.share.led import LedSharePartition
+from odradek.replica.share.led_share_partition import LedSharePartition
 from odradek.replica.share.partition import RENEW, Acknowledgement
 from odradek.replica.share.persisted import Persister, SharePartitionKey
 from odradek.replica.share.sessions import INITIAL_EPOCH, Place, ShareSession, ShareSessions

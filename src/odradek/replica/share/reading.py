@@ -2,8 +2,9 @@
 
 from typing import NamedTuple
 
-from odradek.log.failure import NotInCache
 from odradek.log.log import Log
+from odradek.log.manager.manager import LogManager
+from odradek.log.manager.reading import bytes_of, read
 from odradek.log.read import HIGH_WATERMARK, TXN_COMMITTED, FetchedRecords
 from odradek.reactor.ports import Buffer
 from odradek.records import control
@@ -24,19 +25,15 @@ class ReadBatches(NamedTuple):
 NOTHING = ReadBatches(NO_BYTES, (), -1)
 
 
-def read(log: Log, offset: int, bytes_max: int, *, reads_committed: bool, is_one_enough: bool) -> ReadBatches:
+def read_batches(
+    logs: LogManager, log: Log, offset: int, bytes_max: int, *, reads_committed: bool, is_one_enough: bool
+) -> ReadBatches:
     """NotInCache if it has to be brought from the disk first."""
     isolation = TXN_COMMITTED if reads_committed else HIGH_WATERMARK
-    fetched = log.read(offset, bytes_max, isolation=isolation, min_one_message=is_one_enough)
-    records = fetched.records
-    if records is None:
+    fetched = read(logs, log, offset, bytes_max, isolation, is_one_enough)
+    if fetched.records is None:
         return NOTHING
-    content = records.disk_file.pread_nowait(records.size, records.position)
-    cold = NotInCache(records.file, records.position, records.size)
-    records.release()
-    if content is None:
-        raise cold
-    return _told(content, offset, fetched)
+    return _told(bytes_of(logs, fetched.records), offset, fetched)
 
 
 def _told(content: Buffer, offset: int, fetched: FetchedRecords) -> ReadBatches:

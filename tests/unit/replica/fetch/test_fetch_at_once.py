@@ -7,9 +7,9 @@ import pytest
 from log_kit import NOW, batch, marker
 from odradek.log.append import COORDINATOR
 from odradek.reactor.file_range import FileRange
-from odradek.replica.fetch import FetchParameters
-from odradek.replica.fetch_context import fetch as fetch_in_session
-from odradek.replica.fetch_one import VERSION_MIN, fetch_one
+from odradek.replica.fetch.at_once import VERSION_MIN, fetch_at_once
+from odradek.replica.fetch.in_session import fetch_in_session
+from odradek.replica.fetch.parameters import FetchParameters
 from replica_kit import SimPlane
 
 
@@ -45,7 +45,7 @@ def test_it_says_what_the_long_way_says(plane, version):
     for offset, room, max_bytes, isolation in product(range(5), limits, limits, (0, 1)):
         request = plane.fetch_request(("t", 0, offset, room), version=version, isolation_level=isolation)
         request.max_bytes = max_bytes
-        response = fetch_one(plane.replicas, request, version)
+        response = fetch_at_once(plane.replicas, request, version)
         if response is not None:
             answered += 1
             expected = long_way(plane, request, version)
@@ -69,18 +69,18 @@ def test_it_says_what_the_long_way_says(plane, version):
     ],
 )
 def test_what_is_unusual_goes_the_long_way(plane, wanted, fields):
-    assert fetch_one(plane.replicas, plane.fetch_request(wanted, **fields), 12) is None
+    assert fetch_at_once(plane.replicas, plane.fetch_request(wanted, **fields), 12) is None
 
 
 def test_two_partitions_go_the_long_way(plane):
-    assert fetch_one(plane.replicas, plane.fetch_request(("t", 0, 0), ("t", 1, 0)), 12) is None
+    assert fetch_at_once(plane.replicas, plane.fetch_request(("t", 0, 0), ("t", 1, 0)), 12) is None
 
 
 def test_who_would_wait_for_more_than_fits_is_answered(plane):
     """min_bytes beyond max_bytes can never come."""
     request = plane.fetch_request(("t", 0, 0), min_bytes=1 << 20, max_wait_ms=100)
     request.max_bytes = 50
-    assert fetch_one(plane.replicas, request, 12) is not None
+    assert fetch_at_once(plane.replicas, request, 12) is not None
 
 
 def test_it_counts_what_the_long_way_counts(plane):
@@ -90,7 +90,7 @@ def test_it_counts_what_the_long_way_counts(plane):
         return [count for each in pairs for count in (each.fetches.count, each.bytes_out.count)]
 
     before = counted()
-    assert fetch_one(plane.replicas, plane.fetch_request(("t", 0, 0)), 12) is not None
+    assert fetch_at_once(plane.replicas, plane.fetch_request(("t", 0, 0)), 12) is not None
     once = [now - was for now, was in zip(counted(), before, strict=True)]
     long_way(plane, plane.fetch_request(("t", 0, 0)), 12)
     assert [now - was for now, was in zip(counted(), before, strict=True)] == [2 * count for count in once]
@@ -113,6 +113,6 @@ class ColdFile:
 def test_a_cold_range_goes_the_long_way(plane):
     file = plane.partition("t").log.active.file
     file.disk_file, warm = ColdFile(file.disk_file), file.disk_file
-    assert fetch_one(plane.replicas, plane.fetch_request(("t", 0, 0)), 12) is None
+    assert fetch_at_once(plane.replicas, plane.fetch_request(("t", 0, 0)), 12) is None
     file.disk_file = warm
-    assert fetch_one(plane.replicas, plane.fetch_request(("t", 0, 0)), 12) is not None
+    assert fetch_at_once(plane.replicas, plane.fetch_request(("t", 0, 0)), 12) is not None

@@ -17,11 +17,11 @@ A fetch without a session uses the same object, which is dropped after the answe
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from odradek.replica.fetch_entry import FetchEntry, TopicKey
+from odradek.replica.fetch.entry import FetchEntry, TopicKey
 
 if TYPE_CHECKING:
     from odradek.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
-    from odradek.replica.delayed_fetch import DelayedFetch
+    from odradek.replica.fetch.delayed import DelayedFetch
 
 NO_SESSION = 0
 INITIAL_EPOCH = 0

@@ -1,12 +1,15 @@
 """A fetch of one partition without a session that can be answered at once: what a busy consumer of librdkafka sends.
 
-It says what `DelayedFetch` would say, without the session, the entry and the wait, none of which would live longer than
-the call. Whatever is unusual makes it step aside, before anything has happened: then the long way tells what it is.
+It says what the long way (`in_session.py`, `delayed.py`) would say, without the session, the entry and the wait, none
+of which would live longer than the call. Both read through the same functions. Whatever is unusual makes it step aside
+before it has counted or answered anything: then the long way tells what it is. A property test holds both equal.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from odradek.log.failure import NotInCache
+from odradek.log.manager.reading import content_of, read
 from odradek.log.read import HIGH_WATERMARK, TXN_COMMITTED
 from odradek.protocol import errors
 from odradek.protocol.messages.k01_fetch import (
@@ -17,19 +20,22 @@ from odradek.protocol.messages.k01_fetch import (
     FetchTopic,
     PartitionData,
 )
-from odradek.replica.fetch import READ_COMMITTED, READ_UNCOMMITTED, aborted, blank, content_of, size_of, told_of
-from odradek.replica.fetch_session import FINAL_EPOCH, NO_SESSION
+from odradek.replica.fetch.parameters import READ_COMMITTED, READ_UNCOMMITTED, TOPIC_ID_VERSION_MIN
+from odradek.replica.fetch.partition_data import aborted, blank, size_of, told_of
+from odradek.replica.fetch.session import FINAL_EPOCH, NO_SESSION
 
 if TYPE_CHECKING:
     from odradek.replica.manager import ReplicaManager
     from odradek.replica.partition import Partition
 
 VERSION_MIN = 10  # older readers may need their records converted
-TOPIC_ID_VERSION_MIN = 13
 
 
-def fetch_one(replicas: "ReplicaManager", request: FetchRequest, version: int) -> FetchResponse | None:
-    """None if it must go the long way. The caller has seen that anybody may read, and that this is no follower."""
+def fetch_at_once(
+    replicas: "ReplicaManager", request: FetchRequest, version: int, is_allowed: Callable[[str], bool] | None = None
+) -> FetchResponse | None:
+    """None if it must go the long way. The caller has seen that this is no follower. `is_allowed` says whether the
+    reader may read a topic, by its name; None is everything."""
     topics = request.topics
     if len(topics) != 1 or request.session_epoch != FINAL_EPOCH or request.session_id != NO_SESSION:
         return None
@@ -43,8 +49,10 @@ def fetch_one(replicas: "ReplicaManager", request: FetchRequest, version: int) -
     partition = hosted.partitions.get(asked.partition)
     if partition is None or asked.last_fetched_epoch >= 0:
         return None
+    if is_allowed is not None and not is_allowed(hosted.name):
+        return None
     try:
-        data = _read(partition, asked, request, replicas.config.fetch_max_bytes)
+        data = _read(replicas, partition, asked, request)
     except (errors.KafkaError, NotInCache):
         return None
     if data is None:
@@ -54,15 +62,19 @@ def fetch_one(replicas: "ReplicaManager", request: FetchRequest, version: int) -
     return _response(topic, data, version)
 
 
-def _read(partition: "Partition", asked: FetchPartition, request: FetchRequest, bytes_max: int) -> PartitionData | None:
-    log = partition.leader_log(asked.current_leader_epoch)
+def _read(
+    replicas: "ReplicaManager", partition: "Partition", asked: FetchPartition, request: FetchRequest
+) -> PartitionData | None:
+    log = partition.leading(asked.current_leader_epoch).log
     offset = asked.fetch_offset
     if offset >= log.high_watermark:
         return None  # there is nothing to read yet
+    bytes_max = replicas.config.fetch_max_bytes
     max_bytes = request.max_bytes if request.max_bytes < bytes_max else bytes_max
     room = asked.partition_max_bytes if asked.partition_max_bytes < max_bytes else max_bytes
     isolation = TXN_COMMITTED if request.isolation_level == READ_COMMITTED else HIGH_WATERMARK
-    fetched = log.read(offset, room if room > 0 else 0, isolation=isolation)
+    logs = replicas.logs
+    fetched = read(logs, log, offset, room if room > 0 else 0, isolation)
     records = fetched.records
     if records is None:
         return None
@@ -71,7 +83,7 @@ def _read(partition: "Partition", asked: FetchPartition, request: FetchRequest, 
         records.release()
         return None
     data = told_of(log, asked.partition)
-    data.records = content_of(records)
+    data.records = content_of(logs, records)
     if isolation == TXN_COMMITTED:
         data.aborted_transactions = aborted(fetched)
     return data

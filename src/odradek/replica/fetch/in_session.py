@@ -17,18 +17,16 @@ from typing import TYPE_CHECKING
 from odradek.protocol import errors
 from odradek.protocol.messages.k01_fetch import FetchRequest, FetchResponse
 from odradek.reactor.pending import Pending
-from odradek.replica.delayed_fetch import DelayedFetch, refused
-from odradek.replica.fetch import FetchParameters
-from odradek.replica.fetch_session import FINAL_EPOCH, INITIAL_EPOCH, NO_SESSION, FetchSession, next_epoch
+from odradek.replica.fetch.answer import refused
+from odradek.replica.fetch.delayed import DelayedFetch
+from odradek.replica.fetch.parameters import SESSION_VERSION_MIN, TOPIC_ID_VERSION_MIN, FetchParameters
+from odradek.replica.fetch.session import FINAL_EPOCH, INITIAL_EPOCH, NO_SESSION, FetchSession, next_epoch
 
 if TYPE_CHECKING:
     from odradek.replica.manager import ReplicaManager
 
-SESSION_VERSION_MIN = 7
-TOPIC_ID_VERSION_MIN = 13
 
-
-def fetch(
+def fetch_in_session(
     replicas: "ReplicaManager", request: FetchRequest, parameters: FetchParameters
 ) -> FetchResponse | Pending[FetchResponse]:
     epoch = request.session_epoch if parameters.version >= SESSION_VERSION_MIN else FINAL_EPOCH

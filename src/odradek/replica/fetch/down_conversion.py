@@ -6,7 +6,7 @@ goes out as it is from version 4 on, as Kafka sends it. A topic with `message.do
 versions before 4, UNSUPPORTED_VERSION. Both are refused whether there are records or not.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.log.config import LogConfig
 from odradek.protocol import errors
@@ -15,7 +15,7 @@ from odradek.reactor.file_range import FileRange
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Buffer, Cancelled, Job
 from odradek.records.convert import DownConverted, down_convert
-from odradek.replica.fetch import not_here, size_of
+from odradek.replica.fetch.partition_data import not_here, records_of, release, size_of
 
 if TYPE_CHECKING:
     from odradek.replica.manager import ReplicaManager
@@ -70,15 +70,14 @@ def _fetch_offsets(request: FetchRequest) -> dict[tuple[str, int], int]:
 
 
 async def _converted(replicas: "ReplicaManager", data: PartitionData, version: int, offset: int) -> PartitionData:
-    records: Any = data.records
+    records = records_of(data)
     magic = 0 if version < MAGIC_1_VERSION_MIN else 1
     try:
         converted: DownConverted = await replicas.loop.submit(_convert_job(records, magic, offset))
     except errors.KafkaError as error:
         return _refused(data, error)
     finally:
-        if isinstance(records, FileRange):
-            records.release()
+        release(data)
     data.records = converted.data
     replicas.metrics.fetch_conversions.count += converted.converted_count
     return data
@@ -93,8 +92,7 @@ def _convert_job(records: Buffer | FileRange, magic: int, offset: int) -> Job:
 
 def _refused(data: PartitionData, error: errors.KafkaError) -> PartitionData:
     """With null for the records, unlike other errors."""
-    if isinstance(data.records, FileRange):
-        data.records.release()
+    release(data)
     told = not_here(data.partition_index, error)
     told.records = None
     return told

@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.replica.delayed_expiry import EMPTY_ROUNDS_MAX, ROUND_SLICE, TICK_MS_MAX, Expiry
+from odradek.replica.fetch.expiry import EMPTY_ROUNDS_MAX, ROUND_SLICE, TICK_MS_MAX, Expiry
 from odradek.sim.world import World
 
 

@@ -11,7 +11,7 @@ from collections import OrderedDict
 
 from odradek.metrics.meter import Counter
 from odradek.reactor.ports import Stream
-from odradek.replica.fetch_session import FetchSession
+from odradek.replica.fetch.session import FetchSession
 
 EVICTION_MS = 120_000
 

@@ -6,10 +6,10 @@ import pytest
 
 from odradek.metrics.meter import Counter
 from odradek.protocol import errors
-from odradek.replica.delayed_fetch import DelayedFetch
-from odradek.replica.fetch import FetchParameters
-from odradek.replica.fetch_session import EPOCH_MAX, FetchSession, next_epoch
-from odradek.replica.session_cache import EVICTION_MS, SessionCache
+from odradek.replica.fetch.delayed import DelayedFetch
+from odradek.replica.fetch.parameters import FetchParameters
+from odradek.replica.fetch.session import EPOCH_MAX, FetchSession, next_epoch
+from odradek.replica.fetch.session_cache import EVICTION_MS, SessionCache
 from odradek.sim.rng import SimRng
 from replica_kit import SimPlane
 

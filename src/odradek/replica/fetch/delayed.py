@@ -10,27 +10,26 @@ leave nothing behind, not even for the garbage collector.
 
 from typing import TYPE_CHECKING
 
+from odradek.broken_rule import BrokenRuleError
 from odradek.log.read import TXN_COMMITTED
 from odradek.protocol import errors
-from odradek.protocol.messages.k01_fetch import FetchableTopicResponse, FetchResponse, PartitionData
-from odradek.reactor.file_range import FileRange
+from odradek.protocol.messages.k01_fetch import FetchResponse, PartitionData
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Cancelled
-from odradek.replica.delayed_expiry import Round
-from odradek.replica.fetch import (
+from odradek.replica.fetch.answer import answer_of, nothing_new, refused, release
+from odradek.replica.fetch.entry import NOTHING_TOLD, FetchEntry
+from odradek.replica.fetch.expiry import Round
+from odradek.replica.fetch.parameters import UNKNOWN_ISOLATION, FetchParameters
+from odradek.replica.fetch.partition_data import size_of
+from odradek.replica.fetch.reading import (
     ENTRIES_PER_SLICE,
-    UNKNOWN_ISOLATION,
-    FetchParameters,
     Reading,
-    blank,
     read_entries,
     read_in_slices,
     readable_bytes,
     resolve,
-    size_of,
 )
-from odradek.replica.fetch_entry import NOTHING_TOLD, FetchEntry
-from odradek.replica.fetch_session import NO_SESSION, FetchSession
+from odradek.replica.fetch.session import NO_SESSION, FetchSession
 
 if TYPE_CHECKING:
     from odradek.replica.manager import ReplicaManager
@@ -120,7 +119,7 @@ class DelayedFetch(Pending[FetchResponse]):
 
     def _decide(self, reading: Reading) -> FetchResponse | Pending[FetchResponse]:
         parameters = self._parameters
-        if reading.cold and not reading.bytes and not reading.is_urgent:
+        if reading.waits_for_disk:
             reading.release()
             return self._replicas.loop.spawn(self._answer_cold(reading))
         if (
@@ -138,9 +137,7 @@ class DelayedFetch(Pending[FetchResponse]):
     def _park(self, reading: Reading) -> Pending[FetchResponse]:
         reading.release()
         for entry, data in reading.results:
-            assert entry.partition is not None
-            entry.partition.watch(entry)
-            self._note(entry, size_of(data))
+            self._watch(entry, size_of(data))
         return self._wait()
 
     def _wait(self) -> Pending[FetchResponse]:
@@ -165,21 +162,23 @@ class DelayedFetch(Pending[FetchResponse]):
             return
         is_any_enough = self._parameters.min_bytes <= 1
         for entry in marked:
-            if is_any_enough and entry.partition is not None and _has_more(entry, self._parameters):
+            if is_any_enough and _has_more(entry, self._parameters):
                 self._end_wait()  # to measure what will be read in a moment would be to read it twice
                 return
-            size = readable_bytes(entry, self._parameters)
+            size = readable_bytes(self._replicas, entry, self._parameters)
             if size is None:
                 self._end_wait()
                 return
-            self._note(entry, size)
-            assert entry.partition is not None
-            entry.partition.watch(entry)
+            self._watch(entry, size)
         if self._total >= self._parameters.min_bytes:
             self._end_wait()
 
-    def _note(self, entry: FetchEntry, size: int) -> None:
-        """How much of a partition there is to read."""
+    def _watch(self, entry: FetchEntry, size: int) -> None:
+        """From now on its partition says when there is more than the `size` bytes that there are to read."""
+        partition = entry.partition
+        if partition is None:
+            raise BrokenRuleError("a fetch waits for partitions that it has found")
+        partition.watch(entry)
         if self._sizes is None:
             self._sizes = {}
         self._total += size - self._sizes.get(entry, 0)
@@ -197,7 +196,7 @@ class DelayedFetch(Pending[FetchResponse]):
             self._deliver(self._nothing_new())
             return
         reading = read_entries(self._replicas, self.session.fresh_in_order(), self._parameters)
-        if reading.cold and not reading.bytes and not reading.is_urgent:
+        if reading.waits_for_disk:
             reading.release()
             self._replicas.loop.spawn(self._resolve_cold(reading))
         else:
@@ -244,7 +243,7 @@ class DelayedFetch(Pending[FetchResponse]):
                     break  # the dir has failed, or is about to: the next read says so
                 break  # one is enough to answer; the others come with the next fetch
             reading = read_entries(self._replicas, self.session.fresh_in_order(), self._parameters)
-            if reading.bytes or reading.is_urgent or not reading.cold:
+            if not reading.waits_for_disk:
                 break
             reading.release()
         return self._respond(reading)
@@ -257,11 +256,7 @@ class DelayedFetch(Pending[FetchResponse]):
     def _nothing_new(self) -> FetchResponse:
         if self._is_overtaken:
             return refused(errors.InvalidFetchSessionEpoch())
-        response = blank(FetchResponse)
-        response.error_code = 0  # it is counted: a slot that was written is read faster than a default
-        response.responses = []
-        response.session_id = self.session.id
-        return response
+        return nothing_new(self.session.id)
 
     def _respond(self, reading: Reading) -> FetchResponse:
         session = self.session
@@ -278,8 +273,7 @@ class DelayedFetch(Pending[FetchResponse]):
             told = reading.results
         if self.wants_session and not self._is_waiting and session.id == NO_SESSION:
             session.close()  # else no partition knows it
-        response = _response(told)
-        response.session_id = session.id
+        response = answer_of(told, session.id)
         self._count(told)
         if reading.is_urgent:
             self._complete(response)
@@ -324,48 +318,11 @@ class DelayedFetch(Pending[FetchResponse]):
 
 def _has_more(entry: FetchEntry, parameters: FetchParameters) -> bool:
     """Whether there was no room for it in this answer, or it is not in the page cache: then it is looked at again."""
-    assert entry.partition is not None
-    log = entry.partition.log
+    partition = entry.partition
+    log = None if partition is None else partition.role.log
     if log is None:
-        return True
+        return True  # the next read says why
     if parameters.is_follower:
         return entry.fetch_offset < log.log_end_offset
     limit = log.last_stable_offset if parameters.isolation == TXN_COMMITTED else log.high_watermark
     return entry.fetch_offset < limit
-
-
-def _response(told: list[tuple[FetchEntry, PartitionData]]) -> FetchResponse:
-    """Partitions of one topic stand together where they follow each other."""
-    response = blank(FetchResponse)
-    topics: list[FetchableTopicResponse] = []
-    last: object = None
-    for entry, data in told:
-        key = entry.topic
-        if key != last or not topics:
-            topic = blank(FetchableTopicResponse)
-            if type(key) is str:
-                topic.topic = key
-            else:
-                topic.topic_id = key  # type: ignore[assignment]
-            topic.partitions = [data]
-            topics.append(topic)
-            last = key
-        else:
-            topics[-1].partitions.append(data)
-    response.responses = topics
-    return response
-
-
-def refused(error: errors.KafkaError) -> FetchResponse:
-    response = FetchResponse()
-    response.error_code = error.code
-    response.session_id = 0
-    return response
-
-
-def release(response: FetchResponse) -> None:
-    """Of an answer that nobody takes any more."""
-    for topic in response.responses:
-        for data in topic.partitions:
-            if isinstance(data.records, FileRange):
-                data.records.release()
