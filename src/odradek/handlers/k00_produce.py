@@ -30,11 +30,19 @@ moving leaders and careless clients (`_EXPECTED`).
 | not replicated in time | REQUEST_TIMED_OUT |
 """
 
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 from odradek.handlers.authorization import TOPIC, TRANSACTIONAL_ID, WRITE
 from odradek.handlers.call import Call
 from odradek.handlers.leader_hints import LeaderHints
+from odradek.handlers.produce_request import (
+    Records,
+    check_readable,
+    is_early,
+    is_transactional,
+    without_repeats,
+)
 from odradek.handlers.serves import serves
 from odradek.log.append import AppendInfo
 from odradek.protocol import errors
@@ -52,17 +60,10 @@ from odradek.protocol.messages.k00_produce import (
 )
 from odradek.reactor.pending import Pending
 from odradek.records.check import check_request
-from odradek.records.layout import (
-    ATTRIBUTES_OFFSET,
-    HEADER_SIZE,
-    LENGTH_OFFSET,
-    LOG_OVERHEAD,
-    MAGIC_MAX,
-    MAGIC_OFFSET,
-    TRANSACTIONAL_MASK,
-)
+from odradek.records.layout import ATTRIBUTES_OFFSET, HEADER_SIZE
 from odradek.replica.append import AppendRequest, append, append_at_once
 from odradek.replica.delayed import all_of
+from odradek.replica.fetch.entry import TopicKey
 from odradek.replica.partition import Partition
 from odradek.replica.transactions import append_verified, check_transaction
 
@@ -135,18 +136,25 @@ def _produce_one(
 ) -> ProduceResponse | Pending[ProduceResponse | None] | None:
     """Nearly every request is for one partition, and nothing is unusual about it. None if something is: then nothing
     has happened yet, and `_produce_many` tells what.
+
+    It takes the steps of `_produce_many` in the same order, as far as one can fail: may the caller write, is the
+    partition here, are the records right. A property test holds both equal.
     """
     services = call.services
     replicas = services.replicas
     data = topic.partition_data[0]
-    records: Any = data.records
+    records = data.records
     uses_id = call.version >= TOPIC_ID_VERSION_MIN
     hosted = replicas.by_id.get(topic.topic_id) if uses_id else replicas.topics.get(topic.name)
-    if hosted is None or hosted.is_internal or services.authorizer is not None or request.acks not in _ACKNOWLEDGED:
+    if hosted is None or hosted.is_internal or request.acks not in _ACKNOWLEDGED:
         return None
     partition = hosted.partitions.get(data.index)
-    if partition is None or records is None or len(records) < HEADER_SIZE or records[ATTRIBUTES_OFFSET + 1]:
-        return None  # not here, or compressed, or of a transaction
+    if partition is None or type(records) is not memoryview or len(records) < HEADER_SIZE:
+        return None
+    if records[ATTRIBUTES_OFFSET + 1]:
+        return None  # compressed, or of a transaction
+    if services.authorizer is not None and not call.authorize(WRITE, TOPIC, hosted.name):
+        return None  # to be told the same as of a topic that is not there
     response, answer = _blank(ProduceResponse), _blank(PartitionProduceResponse)
     answer.index = data.index
     told = _blank(TopicProduceResponse)
@@ -164,6 +172,8 @@ def _produce_one(
         answer.base_offset = info.first_offset
         answer.log_append_time_ms = info.log_append_time
         answer.log_start_offset = info.log_start_offset
+        if services.quotas is not None:
+            response.throttle_time_ms = call.throttle_ms
         services.error_counts.produced += 1
         return response
     return None if info is None else _Production(call, request).wait_for(info, response, answer, partition)
@@ -173,8 +183,8 @@ def _produce_many(call: Call, request: ProduceRequest) -> ProduceResponse | Pend
     topics = request.topic_data
     _check_transactional_id(call, request)
     if len(topics) > 1 or (topics and len(topics[0].partition_data) > 1):
-        topics = _without_repeats(topics, call.version)
-        _check_readable(topics, call.version)
+        topics = without_repeats(topics, call.version)
+        check_readable(topics, call.version)
     production = _Production(call, request)
     response = ProduceResponse(responses=[production.append_topic(topic) for topic in topics])
     if production.waits:
@@ -207,18 +217,18 @@ class _Production(AppendRequest):
 
     def append_topic(self, topic: TopicProduceData) -> TopicProduceResponse:
         answer = _blank(TopicProduceResponse)
+        key: TopicKey
         if self.version >= TOPIC_ID_VERSION_MIN:
-            key: Any = topic.topic_id
-            answer.topic_id = key
+            key = answer.topic_id = topic.topic_id
         else:
-            answer.name = key = topic.name
+            key = answer.name = topic.name
         answer.partition_responses = [self._append(key, data) for data in topic.partition_data]
         return answer
 
-    def _append(self, key: Any, data: PartitionProduceData) -> PartitionProduceResponse:
+    def _append(self, key: TopicKey, data: PartitionProduceData) -> PartitionProduceResponse:
         answer = _blank(PartitionProduceResponse)
         answer.index = data.index
-        records: Any = data.records
+        records: Records = data.records
         partition: Partition | None = None
         try:
             if self._call.services.authorizer is not None:
@@ -230,7 +240,7 @@ class _Production(AppendRequest):
             if partition.topic.is_internal and self._call.client_id != _ADMIN_CLIENT_ID:
                 partition.topic.produces.count += 1
                 raise errors.InvalidTopicException(f"{partition.topic.name} is written by the coordinators alone.")
-            if _is_transactional(records) and check_transaction(self._replicas, partition, records, self.version):
+            if is_transactional(records) and check_transaction(self._replicas, partition, records, self.version):
                 self.waits.append((self._verified(partition, records), answer, partition))
                 return answer
             info = append(self._replicas, partition, records, self)
@@ -245,13 +255,13 @@ class _Production(AppendRequest):
             self.waits.append((info, answer, partition))  # type: ignore[arg-type]
         return answer
 
-    def _check_allowed(self, key: Any) -> None:
+    def _check_allowed(self, key: TopicKey) -> None:
         """Before anything is looked up: whoever may not write does not learn whether the topic exists."""
         name = self._replicas.topic_name(key)
         if name is not None and not self._call.authorize(WRITE, TOPIC, name):
             raise errors.TopicAuthorizationFailed
 
-    def _verified(self, partition: Partition, records: Any) -> Pending[AppendInfo]:
+    def _verified(self, partition: Partition, records: Records) -> Pending[AppendInfo]:
         """The records are copied: they are appended when the coordinator has answered."""
         transactional_id = self._request.transactional_id or ""
         return append_verified(self._replicas, partition, bytearray(records), transactional_id, self)
@@ -261,20 +271,20 @@ class _Production(AppendRequest):
         answer: PartitionProduceResponse,
         error: errors.KafkaError,
         partition: Partition | None,
-        key: Any,
-        records: Any = None,
+        key: TopicKey,
+        records: Records = None,
     ) -> None:
-        is_early = _is_early(error, records, self._call.version)
-        if is_early and isinstance(error, errors.CorruptMessage):
+        was_early = is_early(error, records, self._call.version)
+        if was_early and isinstance(error, errors.CorruptMessage):
             raise error  # Kafka fails the whole request over it
         self.has_failed = True
-        if partition is not None and not is_early and not isinstance(error, _EXPECTED):
+        if partition is not None and not was_early and not isinstance(error, _EXPECTED):
             self._replicas.metrics.failed_produces.count += 1
             partition.topic.counters.failed_produces.count += 1
         answer.error_code = error.code
         answer.base_offset = NO_OFFSET
         log = None if partition is None else partition.log
-        if log is not None and not isinstance(error, _WITHOUT_LOG_START) and not is_early:
+        if log is not None and not isinstance(error, _WITHOUT_LOG_START) and not was_early:
             answer.log_start_offset = log.log_start_offset
         culprits = getattr(error, "record_errors", None)
         if culprits is not None:
@@ -288,7 +298,7 @@ class _Production(AppendRequest):
         if isinstance(error, errors.NotLeaderOrFollower) and self._call.version >= HINT_VERSION_MIN:
             self._hint(answer, key)
 
-    def _hint(self, answer: PartitionProduceResponse, key: Any) -> None:
+    def _hint(self, answer: PartitionProduceResponse, key: TopicKey) -> None:
         if self._hints is None:
             self._hints = LeaderHints(self._call)
         leader_id, leader_epoch = self._hints.leader_of(key, answer.index)
@@ -320,7 +330,9 @@ class _Production(AppendRequest):
         await all_of([(pending, self._teller(answer, partition)) for pending, answer, partition in self.waits])
         return self.finish(response)
 
-    def _teller(self, answer: PartitionProduceResponse, partition: Partition) -> Any:
+    def _teller(
+        self, answer: PartitionProduceResponse, partition: Partition
+    ) -> Callable[[AppendInfo | None, errors.KafkaError | None], None]:
         def tell(info: AppendInfo | None, error: errors.KafkaError | None) -> None:
             if error is not None:
                 self._failed(answer, error, partition, partition.topic.name)
@@ -341,37 +353,17 @@ class _Production(AppendRequest):
                 NodeEndpoint(node_id=node, host=host, port=port, rack=rack)
                 for node, host, port, rack in self._hints.endpoints()
             ]
+        if self._call.services.quotas is not None:
+            response.throttle_time_ms = self._call.throttle_ms
         return response
 
 
 def _check_transactional_id(call: Call, request: ProduceRequest) -> None:
     """Before anything else: who may not use the transactional id has none of the request carried out."""
-    if any(_is_transactional(data.records) for topic in request.topic_data for data in topic.partition_data):
+    if any(is_transactional(data.records) for topic in request.topic_data for data in topic.partition_data):
         transactional_id = request.transactional_id
         if transactional_id is None or not call.authorize(WRITE, TRANSACTIONAL_ID, transactional_id):
             raise errors.TransactionalIdAuthorizationFailed
-
-
-def _is_transactional(records: Any) -> bool:
-    return (
-        records is not None
-        and len(records) >= HEADER_SIZE
-        and records[ATTRIBUTES_OFFSET + 1] & TRANSACTIONAL_MASK
-        and records[MAGIC_OFFSET] == MAGIC_MAX
-    )
-
-
-def _is_early(error: errors.KafkaError, records: Any, version: int) -> bool:
-    """Found before the log was asked: in the shape of the request, in its topic or its transaction."""
-    if isinstance(error, errors.InvalidTxnState | errors.InvalidTopicException):
-        return True
-    if records is None:
-        return False
-    try:
-        check_request(records, version)
-    except errors.KafkaError:
-        return True
-    return False
 
 
 def _topic_answer(topic: TopicProduceData, version: int) -> TopicProduceResponse:
@@ -381,48 +373,3 @@ def _topic_answer(topic: TopicProduceData, version: int) -> TopicProduceResponse
     else:
         answer.name = topic.name
     return answer
-
-
-def _check_readable(topics: list[TopicProduceData], version: int) -> None:
-    """A batch that nobody can read fails the whole request: that must show before a part of it is appended."""
-    for topic in topics:
-        for data in topic.partition_data:
-            records: Any = data.records
-            if records is None or len(records) < HEADER_SIZE:
-                continue
-            size = int.from_bytes(records[LENGTH_OFFSET : LENGTH_OFFSET + 4], "big") + LOG_OVERHEAD
-            if size != len(records) or records[MAGIC_OFFSET] > MAGIC_MAX:
-                _raise_if_corrupt(records, version)
-
-
-def _raise_if_corrupt(records: Any, version: int) -> None:
-    try:
-        check_request(records, version)
-    except errors.CorruptMessage:
-        raise
-    except errors.KafkaError:
-        return  # this partition's own affair
-
-
-def _without_repeats(topics: list[TopicProduceData], version: int) -> list[TopicProduceData]:
-    """Of a partition that is named twice the last one counts; topics stand once."""
-    found: dict[Any, dict[int, PartitionProduceData]] = {}
-    repeats = 0
-    for topic in topics:
-        key = topic.topic_id if version >= TOPIC_ID_VERSION_MIN else topic.name
-        partitions = found.setdefault(key, {})
-        repeats += bool(partitions)
-        for data in topic.partition_data:
-            repeats += data.index in partitions
-            partitions[data.index] = data
-    if not repeats:
-        return topics
-    merged = []
-    for key, partitions in found.items():
-        topic = TopicProduceData(partition_data=list(partitions.values()))
-        if version >= TOPIC_ID_VERSION_MIN:
-            topic.topic_id = key
-        else:
-            topic.name = key
-        merged.append(topic)
-    return merged

@@ -80,9 +80,12 @@ def fetch(call: Call, request: FetchRequest) -> FetchResponse | Pending[FetchRes
     replicas = services.replicas
     version = call.version
     replica_id, replica_epoch = _replica(request, version)
-    if replica_id < 0 and version >= AT_ONCE_VERSION_MIN and services.authorizer is None:
-        answer = fetch_at_once(replicas, request, version)
+    is_allowed = None if services.authorizer is None else _permission(call, is_follower=replica_id >= 0)
+    if replica_id < 0 and version >= AT_ONCE_VERSION_MIN:
+        answer = fetch_at_once(replicas, request, version, is_allowed)
         if answer is not None:
+            if services.quotas is not None:
+                answer.throttle_time_ms = call.throttle_ms
             services.error_counts.fetched += 1
             return answer
     if replica_id >= 0:
@@ -90,8 +93,9 @@ def fetch(call: Call, request: FetchRequest) -> FetchResponse | Pending[FetchRes
     parameters = FetchParameters(version, replica_id, replica_epoch, request, replicas.config.fetch_max_bytes)
     if version >= HINT_VERSION_MIN:
         parameters.on_error = lambda response: _hint(call, response)
-    if services.authorizer is not None:
-        parameters.is_allowed = _permission(call, parameters)
+    if services.quotas is not None:
+        parameters.on_answer = lambda response: _throttle(call, response)
+    parameters.is_allowed = is_allowed
     try:
         response = fetch_in_session(replicas, request, parameters)
     except errors.UnknownServerError as error:
@@ -125,8 +129,13 @@ def _replica(request: FetchRequest, version: int) -> tuple[int, int]:
     return state.replica_id, state.replica_epoch
 
 
-def _permission(call: Call, parameters: FetchParameters) -> Callable[[str], bool]:
-    if not parameters.is_follower:
+def _throttle(call: Call, response: FetchResponse) -> None:
+    response.throttle_time_ms = call.throttle_ms
+
+
+def _permission(call: Call, *, is_follower: bool) -> Callable[[str], bool]:
+    """Whether the caller may read a topic, by its name."""
+    if not is_follower:
         return lambda topic: call.authorize(READ, TOPIC, topic)
     is_broker = call.authorize(CLUSTER_ACTION, CLUSTER, CLUSTER_NAME)
     return lambda topic: is_broker

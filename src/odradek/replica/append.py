@@ -62,7 +62,7 @@ class Acknowledgement(Protocol):
 
 
 def append_at_once(
-    replicas: "ReplicaManager", partition: Partition, records: object, now_ms: int, request: Acknowledgement
+    replicas: "ReplicaManager", partition: Partition, records: memoryview, now_ms: int, request: Acknowledgement
 ) -> AppendInfo | Pending[AppendInfo] | None:
     """`append` for what nearly every request brings, and None for anything else; then nothing has happened yet.
 
@@ -70,7 +70,7 @@ def append_at_once(
     that are not plain, too few replicas in sync) it has returned before it counts or writes anything.
     """
     leader = partition.leader
-    if leader is None or type(records) is not memoryview or records.readonly:
+    if leader is None or records.readonly:
         return None
     checked = check_common(records, leader.log.rules, now_ms)
     topic = partition.topic

@@ -256,7 +256,10 @@ class DelayedFetch(Pending[FetchResponse]):
     def _nothing_new(self) -> FetchResponse:
         if self._is_overtaken:
             return refused(errors.InvalidFetchSessionEpoch())
-        return nothing_new(self.session.id)
+        response = nothing_new(self.session.id)
+        if self._parameters.on_answer is not None:
+            self._parameters.on_answer(response)
+        return response
 
     def _respond(self, reading: Reading) -> FetchResponse:
         session = self.session
@@ -277,6 +280,8 @@ class DelayedFetch(Pending[FetchResponse]):
         self._count(told)
         if reading.is_urgent:
             self._complete(response)
+        if self._parameters.on_answer is not None:
+            self._parameters.on_answer(response)
         return response
 
     @property

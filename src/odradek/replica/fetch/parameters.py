@@ -21,6 +21,7 @@ class FetchParameters:
         "max_bytes",
         "max_wait_ms",
         "min_bytes",
+        "on_answer",
         "on_error",
         "replica_epoch",
         "replica_id",
@@ -51,4 +52,5 @@ class FetchParameters:
         self.min_bytes = min_bytes if min_bytes < max_bytes else max_bytes
         self.has_hard_limit = version <= HARD_LIMIT_VERSION_MAX
         self.is_allowed: Callable[[str], bool] | None = None  # by the name of a topic; None is everything
+        self.on_answer: Callable[[FetchResponse], None] | None = None  # completes every answer
         self.on_error: Callable[[FetchResponse], None] | None = None  # completes an answer that tells of errors
