@@ -4,7 +4,6 @@ The public names, imported when they are first used: to import the package costs
 needs one of them does not load the others.
 """
 
-__version__ = "0.1.0"
 __all__ = ["Header", "Record", "__version__", "errors"]
 
 TYPE_CHECKING = False  # as type checkers know it: `typing` itself would be half of what this module costs
@@ -12,18 +11,26 @@ TYPE_CHECKING = False  # as type checkers know it: `typing` itself would be half
 if TYPE_CHECKING:
     from odradek import errors
     from odradek.records.record import Header, Record
+    from odradek.version import VERSION
+
+    __version__ = VERSION
 else:
     # Type checkers do not see this: to them, a name that is not above is a mistake.
-    _MODULES = {"Header": "odradek.records.record", "Record": "odradek.records.record"}
+    _PLACES = {
+        "Header": ("odradek.records.record", "Header"),
+        "Record": ("odradek.records.record", "Record"),
+        "__version__": ("odradek.version", "VERSION"),
+    }
 
     def __getattr__(name):
         from importlib import import_module
 
         if name == "errors":
             return import_module("odradek.errors")
-        if name not in _MODULES:
+        if name not in _PLACES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(_MODULES[name]), name)
+        module, attribute = _PLACES[name]
+        value = globals()[name] = getattr(import_module(module), attribute)
         return value
 
     def __dir__():

@@ -73,7 +73,7 @@ def test_opened_and_closed_it_is_what_it_was(name, tmp_path):
         before = contents(path)
         log = open_and_close(path, topic, partition, clean=True)
         epochs = checkpoint.parse_epochs(before[names.LEADER_EPOCHS]) if names.LEADER_EPOCHS in before else []
-        told = [(epoch, start) for epoch, start in epochs if start < log.log_end_offset]  # by records (G24)
+        told = [(epoch, start) for epoch, start in epochs if start < log.log_end_offset]  # by a record
         if told != epochs:
             before[names.LEADER_EPOCHS] = checkpoint.format_epochs(told)
         assert contents(path) == before, path.name

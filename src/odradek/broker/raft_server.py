@@ -9,7 +9,6 @@ Everything outside comes from the loop's ports and the arguments, so that the sa
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from odradek import __version__
 from odradek.broker import start_checks
 from odradek.broker.broker_server import BrokerServer
 from odradek.broker.controller_server import ControllerServer
@@ -34,6 +33,7 @@ from odradek.reactor.coroutine_task import Task
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Cancelled
+from odradek.version import VERSION
 
 __all__ = ["BadConfig", "KafkaRaftServer", "StartRefused"]
 
@@ -139,7 +139,7 @@ class KafkaRaftServer:
         await self.broker.start()
         self._warn(self.broker.doubts())
         app = self.log.logger("org.apache.kafka.common.utils.AppInfoParser")
-        app.info(f"Kafka version: {shared.release.name} (odradek {__version__})")
+        app.info(f"Kafka version: {shared.release.name} (odradek {VERSION})")
         self._log.info("Kafka Server started")
 
     async def _make_shared(self) -> Shared:

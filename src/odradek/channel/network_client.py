@@ -28,7 +28,6 @@ Requests of the client itself (ApiVersions; Metadata is `MetadataUpdater`'s) are
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from odradek import __version__
 from odradek.broken_rule import instance, present
 from odradek.channel.api_versions import API_VERSIONS, ApiVersions, NodeApiVersions, known_versions, next_attempt
 from odradek.channel.backoff import Backoff
@@ -60,6 +59,7 @@ from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Socket
 from odradek.reactor.selector import Selector
 from odradek.reactor.timers import Timer
+from odradek.version import VERSION
 
 SOFTWARE_NAME = "odradek"
 
@@ -126,7 +126,7 @@ class NetworkClient:
         self._random = chance
         self._security = security
         self._discovers_versions = discovers_versions
-        self._software = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=__version__)
+        self._software = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=VERSION)
         self._selector = Selector(loop, idle_ms=config.connections_max_idle_ms)
         self._connector = Connector(loop, self._open, self._attempt_failed)
         self._connections: dict[int, ClientConnection] = {}

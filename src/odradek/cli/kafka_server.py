@@ -5,10 +5,10 @@ kafka-server-start.sh [-daemon] server.properties [--override property=value]* [
 
 from collections.abc import Sequence
 
-from odradek import __version__
 from odradek.cli.failure import Failure
 from odradek.cli.server_process import ServerOptions, run_server
 from odradek.cli.server_properties import overrides, read_properties, resolved
+from odradek.version import VERSION
 
 _USAGE = "USAGE: kafka-server-start.sh [-daemon] server.properties [--override property=value]*"
 
@@ -17,7 +17,7 @@ def main(arguments: Sequence[str]) -> int:
     if not arguments or arguments[0] in ("--help", "-h"):
         raise Failure(_USAGE)
     if "--version" in arguments:
-        print(f"{__version__} (odradek)")
+        print(f"{VERSION} (odradek)")
         return 0
     values = {**read_properties(arguments[0]), **overrides(overridden(arguments[1:]))}
     return 1 if run_server(ServerOptions(resolved(values))) else 0  # Kafka's script knows no other failure

@@ -5,10 +5,10 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from odradek import __version__
 from odradek.cli.command_parser import CommandParser
 from odradek.cli.failure import Failure
 from odradek.cli.output import OutputLost, complain, guarded_output, settled_errors
+from odradek.version import VERSION
 
 COMMANDS = ("start", "storage", "log", "protocol")  # each is a module of this package, imported when it is needed
 INTERRUPTED = 130  # 128 and the number of SIGINT, as a shell reports it
@@ -93,7 +93,7 @@ def _version() -> str:
 
     reason = native.why_pure()
     serving = "compiled codec and record kernel" if reason is None else f"pure Python: {reason}"
-    return f"odradek {__version__} ({serving}; Python {sys.version.split()[0]})"
+    return f"odradek {VERSION} ({serving}; Python {sys.version.split()[0]})"
 
 
 if __name__ == "__main__":
