@@ -10,7 +10,7 @@ from transaction_history import ABORTED, COMMITTED, COMMITTING
 from log_kit import batch as record_batch
 from odradek.channel.driver import Driver
 from odradek.client.core import ANY_BROKER, GROUP, Backoff, Send
-from odradek.client.producer.batch import ProducerBatch, TopicPartition
+from odradek.client.producer.batch import ProducerBatch
 from odradek.client.producer.sender import Sender
 from odradek.client.producer.transaction_manager import TransactionManager
 from odradek.client.producer.transaction_requests import GroupMember
@@ -22,6 +22,7 @@ from odradek.protocol.messages.k09_offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from odradek.protocol.messages.k10_find_coordinator import FindCoordinatorRequest
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.records.batch import batches
 
 INPUT = "in"

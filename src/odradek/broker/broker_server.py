@@ -21,7 +21,6 @@ from odradek.broker.unenforced import Unenforced
 from odradek.config.listeners import Endpoint, controller_names, endpoints, inter_broker_listener
 from odradek.handlers.dispatch import Dispatcher
 from odradek.handlers.internal_topics import INTERNAL, reason_not_to_be
-from odradek.log.checkpoint import TopicPartition
 from odradek.log.log import Log
 from odradek.log.manager.log_dir import LogDirRefused
 from odradek.log.manager.manager import LogManager
@@ -29,6 +28,7 @@ from odradek.metadata.configs import TOPIC
 from odradek.metadata.image import MetadataImage
 from odradek.network.socket_server import SocketServer
 from odradek.protocol import errors, releases
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 from odradek.replica.config import ReplicaConfig

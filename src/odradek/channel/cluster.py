@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from odradek.channel.node import NO_NODE, Node
+from odradek.protocol.topic_partition import TopicPartition
 
 NO_EPOCH = -1
-
-Place = tuple[str, int]  # a topic and the number of a partition
 
 
 class PartitionInfo(NamedTuple):
@@ -22,8 +21,8 @@ class PartitionInfo(NamedTuple):
     offline_replica_ids: tuple[int, ...] = ()
 
     @property
-    def place(self) -> Place:
-        return self.topic, self.partition
+    def place(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
 
 
 class Cluster:
@@ -89,7 +88,7 @@ class Cluster:
         return self._nodes.get(node_id)
 
     def partition(self, topic: str, partition: int) -> PartitionInfo | None:
-        return self._partitions.get((topic, partition))
+        return self._partitions.get(TopicPartition(topic, partition))
 
     def partitions(self, topic: str) -> list[PartitionInfo]:
         """In the order of their numbers; none of a topic that is not known."""
@@ -106,5 +105,5 @@ class Cluster:
         return list(self._partitions.values())
 
     def leader(self, topic: str, partition: int) -> Node | None:
-        info = self._partitions.get((topic, partition))
+        info = self._partitions.get(TopicPartition(topic, partition))
         return None if info is None else self._nodes.get(info.leader_id)

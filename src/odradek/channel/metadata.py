@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from odradek.channel.backoff import Backoff
-from odradek.channel.cluster import NO_EPOCH, Cluster, PartitionInfo, Place
+from odradek.channel.cluster import NO_EPOCH, Cluster, PartitionInfo
 from odradek.channel.node import Node
 from odradek.protocol import errors
 from odradek.protocol.errors import KafkaError
@@ -27,6 +27,7 @@ from odradek.protocol.messages.k03_metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from odradek.protocol.topic_partition import TopicPartition
 
 RELIABLE_EPOCHS_VERSION = 9  # before it, a broker that had restarted could tell an epoch that was never there
 
@@ -79,7 +80,7 @@ class Metadata:
         self._topics: dict[str, int] = {}  # when they were last used
         self._new_topics: set[str] = set()  # those that no answer was about yet
         self._all_topics = False
-        self._epochs: dict[Place, int] = {}
+        self._epochs: dict[TopicPartition, int] = {}
         self._needs_full = self._needs_partial = False
         self._refreshed_ms: int | None = None  # the last answer or failure
         self._succeeded_ms: int | None = None
@@ -279,7 +280,7 @@ class Metadata:
         self, topic: str, told: MetadataResponsePartition, has_epochs: bool, is_recreated: bool
     ) -> PartitionInfo | None:
         """What was told, or what was known before if that is of a later epoch."""
-        place = (topic, told.partition_index)
+        place = TopicPartition(topic, told.partition_index)
         if not has_epochs or told.leader_epoch == NO_EPOCH:
             self._epochs.pop(place, None)
             return _info(topic, told, has_epochs)
@@ -310,14 +311,14 @@ class Metadata:
 
     def leader_epoch(self, topic: str, partition: int) -> int:
         """The latest that was heard of; NO_EPOCH if none was."""
-        return self._epochs.get((topic, partition), NO_EPOCH)
+        return self._epochs.get(TopicPartition(topic, partition), NO_EPOCH)
 
     def saw_leader_epoch(self, topic: str, partition: int, epoch: int) -> bool:
         """An answer to something else told an epoch. If it is news, what is known of the leader is old: ask again."""
-        seen = self._epochs.get((topic, partition))
+        seen = self._epochs.get(TopicPartition(topic, partition))
         if epoch < 0 or seen is None or epoch <= seen:
             return False
-        self._epochs[topic, partition] = epoch
+        self._epochs[TopicPartition(topic, partition)] = epoch
         self.request_update()
         return True
 

@@ -35,12 +35,13 @@ from odradek.protocol.messages.k24_add_partitions_to_txn import (
     AddPartitionsToTxnTopicResult,
     AddPartitionsToTxnTransaction,
 )
+from odradek.protocol.topic_partition import TopicPartition
 
 BROKER_VERSION_MIN = 4
 FENCED_VERSION_MIN = 2
 CLIENT_VERSION_OF_BROKERS = 2  # only transactions of version 2 let the leader add partitions
 
-Codes = dict[tuple[str, int], int]
+Codes = dict[TopicPartition, int]
 
 
 def refuse(request: AddPartitionsToTxnRequest, error: errors.KafkaError, version: int) -> AddPartitionsToTxnResponse:
@@ -89,8 +90,8 @@ async def _codes(call: Call, transaction: AddPartitionsToTxnTransaction, client_
 
 
 async def _added(
-    call: Call, transaction: AddPartitionsToTxnTransaction, partitions: list[tuple[str, int]], client_version: int
-) -> set[tuple[str, int]]:
+    call: Call, transaction: AddPartitionsToTxnTransaction, partitions: list[TopicPartition], client_version: int
+) -> set[TopicPartition]:
     """Those that are not in the transaction, after this."""
     transactional_id = transaction.transactional_id
     if not transactional_id:
@@ -104,23 +105,23 @@ async def _added(
     return set()
 
 
-def _unfit(call: Call, partitions: list[tuple[str, int]]) -> Codes:
+def _unfit(call: Call, partitions: list[TopicPartition]) -> Codes:
     """If one partition cannot be added none is; nothing but zeros if all can."""
     topics = sorted({topic for topic, _ in partitions})
     is_from_broker = call.version >= BROKER_VERSION_MIN
     allowed = set(topics) if is_from_broker else call.authorize_all(WRITE, TOPIC, topics)
     codes: Codes = {}
-    for topic, index in partitions:
-        if topic not in allowed:
-            codes[topic, index] = errors.TopicAuthorizationFailed.code
-        elif call.services.metadata.partition(topic, index) is None:
-            codes[topic, index] = errors.UnknownTopicOrPartition.code
+    for partition in partitions:
+        if partition.topic not in allowed:
+            codes[partition] = errors.TopicAuthorizationFailed.code
+        elif call.services.metadata.partition(*partition) is None:
+            codes[partition] = errors.UnknownTopicOrPartition.code
     rest = errors.OperationNotAttempted.code if codes else 0
     return {partition: codes.get(partition, rest) for partition in partitions}
 
 
-def _partitions(topics: list[AddPartitionsToTxnTopic]) -> list[tuple[str, int]]:
-    return [(topic.name, index) for topic in topics for index in topic.partitions]
+def _partitions(topics: list[AddPartitionsToTxnTopic]) -> list[TopicPartition]:
+    return [TopicPartition(topic.name, index) for topic in topics for index in topic.partitions]
 
 
 def _topic_results(codes: Codes) -> list[AddPartitionsToTxnTopicResult]:

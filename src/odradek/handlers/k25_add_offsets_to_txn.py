@@ -18,6 +18,7 @@ from odradek.protocol import errors
 from odradek.protocol.internal_topics import OFFSETS_TOPIC
 from odradek.protocol.java_hash import partition_of
 from odradek.protocol.messages.k25_add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+from odradek.protocol.topic_partition import TopicPartition
 
 FENCED_VERSION_MIN = 2
 CLIENT_VERSION = 0  # one of version 2 does without this request
@@ -42,8 +43,9 @@ async def add_offsets_to_txn(call: Call, request: AddOffsetsToTxnRequest) -> Add
     return AddOffsetsToTxnResponse()
 
 
-def _partition_of(call: Call, group_id: str) -> tuple[str, int]:
+def _partition_of(call: Call, group_id: str) -> TopicPartition:
     topic = call.services.metadata.topic(OFFSETS_TOPIC)
     if topic is not None:
-        return OFFSETS_TOPIC, partition_of(group_id, len(topic.partitions))
-    return OFFSETS_TOPIC, partition_of(group_id, call.services.layers.current.config["offsets.topic.num.partitions"])
+        return TopicPartition(OFFSETS_TOPIC, partition_of(group_id, len(topic.partitions)))
+    partitions = call.services.layers.current.config["offsets.topic.num.partitions"]
+    return TopicPartition(OFFSETS_TOPIC, partition_of(group_id, partitions))

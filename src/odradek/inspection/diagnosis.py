@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 from odradek.inspection import epoch_history, file_forms, file_names
 from odradek.inspection.batch_walk import ZEROS, BatchWalk
 from odradek.inspection.epoch_history import EpochDoubts
-from odradek.inspection.log_dir_state import METADATA_LOG, LogDirState, TopicAndPartition
+from odradek.inspection.log_dir_state import METADATA_LOG, LogDirState
 from odradek.inspection.missing_segments import missing_segments
 from odradek.inspection.salvage import Lost, Salvage, empty_batch
 from odradek.protocol import errors
 from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.ports import Disk, Job
 from odradek.records.batch import Batch
 
@@ -31,7 +32,7 @@ class Damage(NamedTuple):
 class Diagnosis:
     """What was found in one partition. `contents` are the files as they should be, None for one that has to go."""
 
-    def __init__(self, name: str, directory: str, topic_partition: TopicAndPartition) -> None:
+    def __init__(self, name: str, directory: str, topic_partition: TopicPartition) -> None:
         self.name = name
         self.directory = directory
         self.topic_partition = topic_partition
@@ -52,7 +53,7 @@ class Diagnosis:
         }
 
 
-def diagnose(disk: Disk, state: LogDirState, name: str, topic_partition: TopicAndPartition) -> Job:
+def diagnose(disk: Disk, state: LogDirState, name: str, topic_partition: TopicPartition) -> Job:
     """Returns a Diagnosis, of a sound partition without damages."""
     if not disk.is_dir(f"{state.path}/{name}"):
         return _gone(state, name, topic_partition)
@@ -71,12 +72,12 @@ def diagnose_metadata_log(disk: Disk, state: LogDirState) -> Job:
         return None
     own = LogDirState(disk, directory)
     own.is_clean = state.is_clean and not own.offsets
-    work = _Diagnosing(disk, own, Diagnosis(METADATA_LOG, directory, (CLUSTER_METADATA_TOPIC, 0)))
+    work = _Diagnosing(disk, own, Diagnosis(METADATA_LOG, directory, TopicPartition(CLUSTER_METADATA_TOPIC, 0)))
     yield from work.run()
     return work.found
 
 
-def _gone(state: LogDirState, name: str, topic_partition: TopicAndPartition) -> Diagnosis:
+def _gone(state: LogDirState, name: str, topic_partition: TopicPartition) -> Diagnosis:
     found = Diagnosis(name, f"{state.path}/{name}", topic_partition)
     found.is_gone = True
     found.end_offset = end = state.offset(file_names.LOG_START, topic_partition) or 0

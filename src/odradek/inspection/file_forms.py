@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from odradek.protocol import errors
 from odradek.protocol.messages.producer_snapshot import ProducerEntry, ProducerSnapshot
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import parse_uuid
 from odradek.records.crc import crc32c
 
@@ -113,13 +114,13 @@ def leader_epochs(data: bytes) -> list[tuple[int, int]]:
     return [(numbers[0], numbers[1]) for _, _, numbers in _checkpoint(data, 0)]
 
 
-def offset_checkpoint(data: bytes) -> dict[tuple[str, int], int]:
+def offset_checkpoint(data: bytes) -> dict[TopicPartition, int]:
     """Offsets by topic and partition."""
-    found: dict[tuple[str, int], int] = {}
+    found: dict[TopicPartition, int] = {}
     for line, (topic,), (partition, offset) in _checkpoint(data, 1):
         if (topic, partition) in found:
             raise MalformedFile(f"{topic}-{partition} is listed twice", line)
-        found[topic, partition] = offset
+        found[TopicPartition(topic, partition)] = offset
     return found
 
 

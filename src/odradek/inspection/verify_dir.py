@@ -23,6 +23,7 @@ from odradek.inspection.findings import Finding, Report, Summary
 from odradek.inspection.verify_metadata import check_snapshot
 from odradek.inspection.verify_partition import Checkpoints, PartitionCheck
 from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import format_uuid, parse_uuid
 from odradek.reactor.ports import Disk, Job
 
@@ -32,7 +33,7 @@ BOOTSTRAP = "bootstrap.checkpoint"
 _KNOWN_FILES = {*CHECKPOINTS, CLEAN_SHUTDOWN, META_PROPERTIES, BOOTSTRAP, ".lock"}
 _KNOWN_DIRS = {"remote-log-index-cache"}
 
-Offsets = dict[tuple[str, int], int]
+Offsets = dict[TopicPartition, int]
 
 
 def verify_dir(
@@ -53,8 +54,8 @@ class _DirCheck:
         self._expiration_ms = producer_expiration_ms
         self._names = disk.list(directory)
         self._offsets: dict[str, Offsets] = {}
-        self._partitions: dict[tuple[str, int], PartitionCheck] = {}
-        self._dropped: set[tuple[str, int]] = set()
+        self._partitions: dict[TopicPartition, PartitionCheck] = {}
+        self._dropped: set[TopicPartition] = set()
         self.is_clean = CLEAN_SHUTDOWN in self._names
 
     def run(self) -> Job:
@@ -139,7 +140,7 @@ class _DirCheck:
                 reason = "not the directory of a partition; Kafka refuses to start with it"
                 self._report.error("names", name, None, reason)
             return
-        key = (found.topic, found.partition)
+        key = TopicPartition(found.topic, found.partition)
         if not found.mark:
             partition = self._partition(name, found.topic, self._checkpoints_of(key))
             self._partitions[key] = partition
@@ -162,7 +163,7 @@ class _DirCheck:
             producer_expiration_ms=self._expiration_ms,
         )
 
-    def _checkpoints_of(self, key: tuple[str, int]) -> Checkpoints:
+    def _checkpoints_of(self, key: TopicPartition) -> Checkpoints:
         return Checkpoints(*(self._offsets[name].get(key) for name in CHECKPOINTS))
 
     def _check_offsets(self, name: str) -> None:
@@ -170,7 +171,7 @@ class _DirCheck:
             partition = self._partitions.get(key)
             if partition is None:
                 is_legal = not self.is_clean or key in self._dropped
-                message = f"{key[0]}-{key[1]} is listed, there is no such directory"
+                message = f"{key} is listed, there is no such directory"
                 self._report.judge(is_legal, "checkpoint", name, line, message)
             else:
                 self._check_offset(name, line, offset, partition)

@@ -7,11 +7,10 @@ An empty file counts as no entries, as it is what a broker leaves that was stopp
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.ports import Disk
 
 VERSION = 0
-
-TopicPartition = tuple[str, int]
 
 
 class CorruptCheckpoint(Exception):  # noqa: N818 - what is found, not what went wrong here
@@ -28,7 +27,7 @@ def format_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
 def parse_offsets(data: bytes) -> dict[TopicPartition, int]:
     found: dict[TopicPartition, int] = {}
     for line, (topic, partition, offset) in _entries(data, 3):
-        found[topic, _whole(partition, line)] = _whole(offset, line)
+        found[TopicPartition(topic, _whole(partition, line))] = _whole(offset, line)
     return found
 
 

@@ -12,9 +12,10 @@ from odradek.log import checkpoint, names
 from odradek.log.checkpoint import CorruptCheckpoint
 from odradek.log.failure import storage_error
 from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.ports import Disk, Job
 
-_LOG = (CLUSTER_METADATA_TOPIC, 0)
+_LOG = TopicPartition(CLUSTER_METADATA_TOPIC, 0)
 
 
 def read(disk: Disk, directory: str) -> int:

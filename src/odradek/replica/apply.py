@@ -14,9 +14,9 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from odradek.log.checkpoint import TopicPartition
 from odradek.log.log import Log
 from odradek.protocol import errors
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import format_uuid
 from odradek.reactor.pending import Pending
 from odradek.replica.isr import Isr
@@ -124,7 +124,7 @@ def _end_all(replicas: "ReplicaManager", topics: "TopicsDelta") -> Iterator[Topi
 
 def _end(hosted: HostedTopic, index: int) -> TopicPartition:
     hosted.partitions.pop(index).remove()
-    return hosted.name, index
+    return TopicPartition(hosted.name, index)
 
 
 def _begin_all(replicas: "ReplicaManager", topics: "TopicsDelta", is_first: bool) -> Iterator[Opening | None]:
@@ -250,7 +250,7 @@ async def _open(replicas: "ReplicaManager", opening: Opening) -> None:
 
 
 def _why_offline(replicas: "ReplicaManager", topic: str, index: int) -> Offline:
-    return DIR_FAILED if replicas.logs.dirs.set_aside((topic, index)) is None else DAMAGED
+    return DIR_FAILED if replicas.logs.dirs.set_aside(TopicPartition(topic, index)) is None else DAMAGED
 
 
 def _assigned_dir(replicas: "ReplicaManager", image: "PartitionImage") -> str | None:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Protocol
 from odradek.broken_rule import present
 from odradek.config.sources import BrokerLayers
 from odradek.log.append import AppendInfo
-from odradek.log.checkpoint import TopicPartition
 from odradek.log.log import Log
 from odradek.log.manager.log_dir import LogDir, SetAside
 from odradek.log.manager.manager import LogManager
 from odradek.metrics.registry import Registry
 from odradek.protocol import errors
 from odradek.protocol.releases import Release
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Buffer

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping
 from odradek.broken_rule import present
 from odradek.client.consumer.coordinator_lookup import CoordinatorLookup
 from odradek.client.consumer.group_requests import GroupRequests
-from odradek.client.consumer.ownership import Identity, TopicPartition
+from odradek.client.consumer.ownership import Identity
 from odradek.client.consumer.subscription import by_topic
 from odradek.client.core import Backoff, Destination, Versions
 from odradek.protocol import errors
@@ -40,6 +40,7 @@ from odradek.protocol.messages.k09_offset_fetch import (
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
 )
+from odradek.protocol.topic_partition import TopicPartition
 
 _NAMES_TOPICS = 9  # the last versions that do; later ones have ids in their place
 _HAS_GROUPS = 8  # the first version of OffsetFetch that asks for several groups
@@ -140,7 +141,9 @@ class OffsetCommits(GroupRequests):
             OffsetCommitRequestTopic(
                 name=topic,
                 partitions=[
-                    OffsetCommitRequestPartition(partition_index=number, committed_offset=sent[topic, number])
+                    OffsetCommitRequestPartition(
+                        partition_index=number, committed_offset=sent[TopicPartition(topic, number)]
+                    )
                     for number in numbers
                 ],
             )
@@ -167,7 +170,7 @@ class OffsetCommits(GroupRequests):
     ) -> None:
         left, self._sent = self._sent or {}, None
         codes = {
-            (topic.name, each.partition_index): each.error_code
+            TopicPartition(topic.name, each.partition_index): each.error_code
             for topic in response.topics
             for each in topic.partitions
         }

@@ -35,6 +35,7 @@ from odradek.protocol.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
+from odradek.protocol.topic_partition import TopicPartition
 
 UNSUBSCRIBED, JOINING, STABLE, RECONCILING, ACKNOWLEDGING, FENCED, STALE, FATAL = (
     "UNSUBSCRIBED",
@@ -281,7 +282,9 @@ class ConsumerMembership(Membership):
     # What it owns
 
     def _wanted(self) -> Partitions:
-        return frozenset((self._names[topic], number) for topic, number in self._target or () if topic in self._names)
+        return frozenset(
+            TopicPartition(self._names[topic], number) for topic, number in self._target or () if topic in self._names
+        )
 
     def _reconcile(self) -> None:
         """One change at a time: what comes in the meantime waits until the consumer is done."""

@@ -14,6 +14,7 @@ from odradek.client.consumer.group_requests import GroupRequests
 from odradek.client.consumer.ownership import ASSIGN, LOSE, NOTHING, REVOKE, OwnershipChange, Partitions
 from odradek.client.core import Backoff, Versions
 from odradek.protocol import errors
+from odradek.protocol.topic_partition import TopicPartition
 
 LONG_AGO_MS = -(1 << 62)
 
@@ -83,7 +84,7 @@ class Membership(GroupRequests):
     def _changes_done(self, now_ms: int) -> None:
         raise NotImplementedError
 
-    def _add_change(self, kind: str, partitions: Iterable[tuple[str, int]]) -> None:
+    def _add_change(self, kind: str, partitions: Iterable[TopicPartition]) -> None:
         found = frozenset(partitions)
         if found:
             self._changes.append(OwnershipChange(kind, found))

@@ -9,7 +9,8 @@ A change that takes longer than the group waits is overtaken: `membership.change
 
 from typing import NamedTuple
 
-TopicPartition = tuple[str, int]
+from odradek.protocol.topic_partition import TopicPartition
+
 Partitions = frozenset[TopicPartition]
 
 NOTHING: Partitions = frozenset()

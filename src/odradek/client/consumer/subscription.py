@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-from odradek.client.consumer.ownership import NOTHING, Partitions, TopicPartition
+from odradek.client.consumer.ownership import NOTHING, Partitions
 from odradek.protocol.declare import Data
 from odradek.protocol.errors import PeerProtocolError
 from odradek.protocol.messages.consumer_protocol import (
@@ -12,6 +12,7 @@ from odradek.protocol.messages.consumer_protocol import (
     ConsumerProtocolSubscription,
 )
 from odradek.protocol.messages.consumer_protocol import TopicPartition as OwnedPartitions
+from odradek.protocol.topic_partition import TopicPartition
 
 VERSION = 3  # the latest of both
 _ASSIGNMENT_VERSION = 1  # its fields are the same in all; the lowest that cooperative members expect
@@ -48,7 +49,9 @@ def decode_subscription(data: bytes) -> ConsumerProtocolSubscription:
 
 
 def owned_in(subscription: ConsumerProtocolSubscription) -> list[TopicPartition]:
-    return [(owned.topic, number) for owned in subscription.owned_partitions for number in owned.partitions]
+    return [
+        TopicPartition(owned.topic, number) for owned in subscription.owned_partitions for number in owned.partitions
+    ]
 
 
 def encode_assignment(partitions: Iterable[TopicPartition], user_data: bytes | None = None) -> bytes:
@@ -73,7 +76,9 @@ def decode_assignment(data: bytes) -> Partitions:
     if not data:
         return NOTHING
     message = _decode(ConsumerProtocolAssignment, data)
-    return frozenset((each.topic, number) for each in message.assigned_partitions for number in each.partitions)
+    return frozenset(
+        TopicPartition(each.topic, number) for each in message.assigned_partitions for number in each.partitions
+    )
 
 
 def _decode(kind: type[D], data: bytes) -> D:

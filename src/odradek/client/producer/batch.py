@@ -4,6 +4,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from odradek.protocol import errors
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.records import layout
 from odradek.records.crc import crc32c
 from odradek.records.layout import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
@@ -23,11 +24,6 @@ class ProducerIdAndEpoch(NamedTuple):
 
 
 NO_PRODUCER = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
-
-
-class TopicPartition(NamedTuple):
-    topic: str
-    partition: int
 
 
 class Stamp(NamedTuple):

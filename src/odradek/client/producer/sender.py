@@ -10,7 +10,7 @@ Every batch goes out in a request of its own. A batch is given up when its broke
 
 from odradek.broken_rule import instance
 from odradek.client.core import Backoff, Send, leader
-from odradek.client.producer.batch import ProducerBatch, Stamp, TopicPartition
+from odradek.client.producer.batch import ProducerBatch, Stamp
 from odradek.client.producer.transaction_manager import PRODUCE, TransactionManager
 from odradek.client.producer.transaction_states import State
 from odradek.protocol import errors
@@ -22,6 +22,7 @@ from odradek.protocol.messages.k00_produce import (
     ProduceResponse,
     TopicProduceData,
 )
+from odradek.protocol.topic_partition import TopicPartition
 
 ALL_REPLICAS = -1
 

@@ -15,8 +15,9 @@ given up are missing: it has to be aborted, and with its end comes the new epoch
 """
 
 from odradek.broken_rule import require
-from odradek.client.producer.batch import NO_PRODUCER, ProducerBatch, ProducerIdAndEpoch, Stamp, TopicPartition
+from odradek.client.producer.batch import NO_PRODUCER, ProducerBatch, ProducerIdAndEpoch, Stamp
 from odradek.protocol import errors
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.records.record import SEQUENCES, sequence_after
 
 IN_FLIGHT_MAX = 5  # batches of a partition: as many as a broker remembers

@@ -24,12 +24,13 @@ from typing import Any
 from odradek.broken_rule import present
 from odradek.client.core import ANY_BROKER, Backoff, Destination, Send, Versions, coordinator
 from odradek.client.producer import transaction_requests as requests
-from odradek.client.producer.batch import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition
+from odradek.client.producer.batch import NO_PRODUCER, ProducerIdAndEpoch
 from odradek.client.producer.sequencer import Sequencer
 from odradek.client.producer.transaction_requests import Ask, GroupMember, Identity, Verdict
 from odradek.client.producer.transaction_states import SOURCES, State, TransactionStateError
 from odradek.protocol import errors
 from odradek.protocol.declare import Response
+from odradek.protocol.topic_partition import TopicPartition
 
 PRODUCE = 0
 VERSIONS = {PRODUCE: 12, 10: 6, 22: 5, 24: 3, 25: 4, 26: 5, 28: 5}

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from odradek.client.core import GROUP, TRANSACTION, Versions
-from odradek.client.producer.batch import ProducerIdAndEpoch, TopicPartition
+from odradek.client.producer.batch import ProducerIdAndEpoch
 from odradek.protocol import errors
 from odradek.protocol.declare import Request, Response
 from odradek.protocol.messages.k10_find_coordinator import FindCoordinatorRequest
@@ -30,6 +30,7 @@ from odradek.protocol.messages.k28_txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from odradek.protocol.topic_partition import TopicPartition
 
 DONE, RETRY, FIND, ABORTABLE, BUMP, FENCED, FATAL = "done", "retry", "find", "abortable", "bump", "fenced", "fatal"
 Treatment = Mapping[type[errors.KafkaError], str]

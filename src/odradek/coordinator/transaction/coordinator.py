@@ -15,11 +15,12 @@ from odradek.coordinator.shards import Shards
 from odradek.coordinator.transaction.core import CoreConfig, TransactionCore
 from odradek.coordinator.transaction.effects import AbortOverdue, SendMarkers
 from odradek.coordinator.transaction.per_node import Sender
-from odradek.coordinator.transaction.transaction import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition
+from odradek.coordinator.transaction.transaction import NO_PRODUCER, ProducerIdAndEpoch
 from odradek.metadata.cache import MetadataCache
 from odradek.protocol import errors
 from odradek.protocol.frames import TRANSACTIONS
 from odradek.protocol.internal_topics import TRANSACTION_STATE_TOPIC
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.pending import Pending
 from odradek.replica.manager import ReplicaManager
 from odradek.replicated.record_decoder import RecordDecoder

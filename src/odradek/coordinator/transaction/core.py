@@ -30,7 +30,6 @@ from odradek.coordinator.transaction.effects import AbortOverdue, SendMarkers
 from odradek.coordinator.transaction.transaction import (
     NO_PRODUCER,
     ProducerIdAndEpoch,
-    TopicPartition,
     Transaction,
     TransactionRecord,
     new_transaction,
@@ -38,6 +37,7 @@ from odradek.coordinator.transaction.transaction import (
 )
 from odradek.protocol import errors
 from odradek.protocol.messages.transaction_state import TransactionLogKey, TransactionLogValue
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.records.layout import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from odradek.replicated.log_record import EndMarker, LogRecord
 

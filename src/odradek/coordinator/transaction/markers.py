@@ -15,7 +15,7 @@ from odradek.coordinator.shard import Shard, Tell
 from odradek.coordinator.transaction.core import TransactionCore
 from odradek.coordinator.transaction.effects import SendMarkers
 from odradek.coordinator.transaction.per_node import PerNode, Sender
-from odradek.coordinator.transaction.transaction import TopicPartition, Transaction
+from odradek.coordinator.transaction.transaction import Transaction
 from odradek.metadata.cache import MetadataCache
 from odradek.protocol import errors
 from odradek.protocol.messages.k27_write_txn_markers import (
@@ -24,6 +24,7 @@ from odradek.protocol.messages.k27_write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 
@@ -117,7 +118,7 @@ class Markers:
         for topic, index in sorted(partitions):
             state = self._metadata.partition(topic, index)
             if state is not None:
-                by_leader.setdefault(state.leader, []).append((topic, index))
+                by_leader.setdefault(state.leader, []).append(TopicPartition(topic, index))
         return by_leader
 
     async def _deliver(self, node_id: int, batch: list[_Outgoing]) -> None:
@@ -150,7 +151,7 @@ def _marker(coordinator_epoch: int, txn: Transaction, partitions: list[TopicPart
 
 
 def _partitions(marker: WritableTxnMarker) -> list[TopicPartition]:
-    return [(topic.name, index) for topic in marker.topics for index in topic.partition_indexes]
+    return [TopicPartition(topic.name, index) for topic in marker.topics for index in topic.partition_indexes]
 
 
 def _codes_by_producer(response: WriteTxnMarkersResponse) -> dict[int, Codes]:
@@ -160,5 +161,5 @@ def _codes_by_producer(response: WriteTxnMarkersResponse) -> dict[int, Codes]:
         codes = told.setdefault(marker.producer_id, {})
         for topic in marker.topics:
             for partition in topic.partitions:
-                codes[topic.name, partition.partition_index] = partition.error_code
+                codes[TopicPartition(topic.name, partition.partition_index)] = partition.error_code
     return told

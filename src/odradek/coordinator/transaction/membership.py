@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from odradek.coordinator.transaction.per_node import PerNode, Sender
-from odradek.coordinator.transaction.transaction import TopicPartition
 from odradek.metadata.cache import MetadataCache
 from odradek.metadata.topics import NO_LEADER
 from odradek.protocol import errors
@@ -21,6 +20,7 @@ from odradek.protocol.messages.k24_add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 

@@ -13,13 +13,12 @@ from typing import NamedTuple
 
 from odradek.coordinator.transaction import states
 from odradek.protocol.messages.transaction_state import PartitionsSchema, TransactionLogKey, TransactionLogValue
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.records.layout import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP
 from odradek.replicated.log_record import LogRecord
 
 EPOCH_MAX = 2**15 - 1
 EPOCH_USED_MAX = EPOCH_MAX - 1  # of a producer; the very last one only fences it
-
-TopicPartition = tuple[str, int]
 
 
 class ProducerIdAndEpoch(NamedTuple):
@@ -147,7 +146,9 @@ class Transaction(NamedTuple):
             value.transaction_timeout_ms,
             value.transaction_status,
             frozenset(
-                (topic.topic, index) for topic in value.transaction_partitions or () for index in topic.partition_ids
+                TopicPartition(topic.topic, index)
+                for topic in value.transaction_partitions or ()
+                for index in topic.partition_ids
             ),
             value.transaction_last_update_timestamp_ms,
             value.transaction_start_timestamp_ms,

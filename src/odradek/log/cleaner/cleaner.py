@@ -21,7 +21,6 @@ from odradek.broken_rule import present
 from odradek.config.broker import TABLE
 from odradek.config.snapshot import Snapshot, field
 from odradek.log import names
-from odradek.log.checkpoint import TopicPartition
 from odradek.log.cleaner import clean_job
 from odradek.log.cleaner.clean_batches import CleanStats, LastRecord
 from odradek.log.cleaner.clean_job import CleanerLimits, CleanRound, CleanTask, Replacement
@@ -34,6 +33,7 @@ from odradek.log.read import read_ahead
 from odradek.log.replace import swap_job, sync_dir_job
 from odradek.log.soundness.committed import all_aborted
 from odradek.protocol import errors
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.jobs import JobQueue, Throttle
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
@@ -363,7 +363,7 @@ def _place(log: Log) -> tuple[str, TopicPartition]:
     """The log dir, and the partition as its checkpoint has it."""
     log_dir, _, name = log.directory.rpartition("/")
     parsed = present(names.parse_dir_name(name), "a log lies in the directory of a partition")
-    return log_dir, parsed[:2]
+    return log_dir, TopicPartition(*parsed[:2])
 
 
 def _last_records(log: Log) -> dict[int, LastRecord]:

@@ -8,7 +8,7 @@ so a truncation lowers it at once, and it is only ever raised after the cleaned 
 from collections.abc import Mapping
 
 from odradek.log import checkpoint, names
-from odradek.log.checkpoint import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.ports import Disk, Job
 
 

@@ -9,13 +9,13 @@ point is 0, so that nobody misses what was there before.
 
 from typing import TYPE_CHECKING
 
-from odradek.log.checkpoint import TopicPartition
 from odradek.log.failure import LogFailure
 from odradek.log.log import Log
 from odradek.log.manager.log_dir import LogDir
 from odradek.log.manager.partition_dirs import fsync_dir_job
 from odradek.log.producers.producer_rebuild import RebuildPlan, rebuild_job
 from odradek.protocol import errors
+from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from odradek.log.manager.manager import LogManager

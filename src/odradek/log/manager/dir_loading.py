@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Callable
 
 from odradek.log import names
-from odradek.log.checkpoint import TopicPartition
 from odradek.log.config import LogConfig
 from odradek.log.loading.loaded import Recovered
 from odradek.log.log import Log
@@ -25,6 +24,7 @@ from odradek.log.manager.partition_dirs import (
     load_partitions_job,
 )
 from odradek.protocol import errors
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Cancelled, Job

@@ -7,7 +7,7 @@ one who waits, not even in the moment in which a gate opens.
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
-from odradek.log.checkpoint import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 

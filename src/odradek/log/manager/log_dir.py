@@ -17,11 +17,12 @@ from typing import NamedTuple
 from odradek.config import properties
 from odradek.config.errors import ConfigError
 from odradek.log import checkpoint, names
-from odradek.log.checkpoint import CorruptCheckpoint, TopicPartition
+from odradek.log.checkpoint import CorruptCheckpoint
 from odradek.log.failure import LogDamaged, LogDirFailure
 from odradek.log.log import Log
 from odradek.protocol import releases
 from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Disk, DiskLock, Job
 
@@ -304,7 +305,7 @@ def _partitions(disk: Disk, path: str) -> list[PartitionDir]:
             foreign.append(name)
         elif parsed[0] != CLUSTER_METADATA_TOPIC:  # the quorum's log is not the manager's
             topic = topics.setdefault(parsed[0], parsed[0])
-            found.append(PartitionDir(name, (topic, parsed[1]), parsed[2]))
+            found.append(PartitionDir(name, TopicPartition(topic, parsed[1]), parsed[2]))
     if foreign:
         raise LogDirRefused(
             f"The log dir {path} holds directories that are no partitions: {', '.join(foreign)}. Expected names like "

@@ -14,11 +14,11 @@ from typing import Any
 
 from odradek.broken_rule import instance
 from odradek.log import checkpoint, names
-from odradek.log.checkpoint import TopicPartition
 from odradek.log.failure import LogDamaged, LogDirFailure, LogFailure, storage_error
 from odradek.log.log import Log
 from odradek.log.manager.log_dir import CHECKPOINTS, LogDir, LogDirRefused, Saving, SetAside
 from odradek.protocol import errors
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.jobs import JobQueue
 from odradek.reactor.loop import Loop
 from odradek.reactor.ports import Cancelled, Disk, Job

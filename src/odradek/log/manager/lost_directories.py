@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from odradek.log import names
-from odradek.log.checkpoint import TopicPartition
 from odradek.log.failure import LogDamaged
 from odradek.log.manager import set_aside
 from odradek.log.manager.dir_loading import IsStray
 from odradek.log.manager.log_dir import CHECKPOINTS, LogDir, SetAside
+from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from odradek.log.manager.manager import LogManager

@@ -19,7 +19,6 @@ from typing import Any, TypeVar
 from odradek.config.listeners import log_dirs as configured_log_dirs
 from odradek.config.sources import BrokerLayers
 from odradek.log import names
-from odradek.log.checkpoint import TopicPartition
 from odradek.log.cleaner.cleaner import Cleaner, CleanerConfig
 from odradek.log.failure import LogDamaged, LogFailure, NotInCache
 from odradek.log.flush import FlushPlan, flush_job
@@ -37,6 +36,7 @@ from odradek.log.manager.removals import Leaving, Removals
 from odradek.log.manager.schedules import Schedules
 from odradek.log.storage import OPEN_FILES_MAX, Storage
 from odradek.protocol import errors
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import format_uuid
 from odradek.reactor.jobs import JobQueue
 from odradek.reactor.loop import Loop
@@ -147,10 +147,10 @@ class LogManager:
     # Which logs there are.
 
     def get(self, topic: str, partition: int) -> Log | None:
-        return self.current.get((topic, partition))
+        return self.current.get(TopicPartition(topic, partition))
 
     def get_future(self, topic: str, partition: int) -> Log | None:
-        return self.futures.get((topic, partition))
+        return self.futures.get(TopicPartition(topic, partition))
 
     def all_logs(self) -> list[Log]:
         return [*self.current.values(), *self.futures.values()]
@@ -226,7 +226,7 @@ class LogManager:
         While a dir is offline only a partition that is known to be new is made: any other may lie in that dir.
         InconsistentTopicId if the log belongs to an earlier topic of the same name.
         """
-        topic_partition = (topic, partition)
+        topic_partition = TopicPartition(topic, partition)
         logs = self.futures if is_future else self.current
         if topic_partition not in logs or topic_partition in self.gates:
             await self.exclusively(
@@ -292,8 +292,8 @@ class LogManager:
 
     async def delete(self, topic: str, partition: int, *, is_future: bool = False) -> bool:
         """Takes the log out of service and renames its directory; its files go after file.delete.delay.ms."""
-        if not is_future and self.dirs.set_aside((topic, partition)) is not None:
-            await self.delete_all([(topic, partition)])
+        if not is_future and self.dirs.set_aside(TopicPartition(topic, partition)) is not None:
+            await self.delete_all([TopicPartition(topic, partition)])
             return True
         return await self._put_out(topic, partition, names.DELETE_DIR, is_future)
 
@@ -336,7 +336,7 @@ class LogManager:
         return await self._put_out(topic, partition, names.STRAY_DIR, is_future=False)
 
     async def _put_out(self, topic: str, partition: int, suffix: str, is_future: bool) -> bool:
-        topic_partition = (topic, partition)
+        topic_partition = TopicPartition(topic, partition)
         logs = self.futures if is_future else self.current
 
         async def put_out() -> bool:
@@ -356,25 +356,25 @@ class LogManager:
 
     async def create_future(self, topic: str, partition: int, target_dir: str) -> Log:
         """An empty copy in another dir, beginning at the log start offset; the caller fills it as a follower would."""
-        return await moves.create_future(self, (topic, partition), target_dir)
+        return await moves.create_future(self, TopicPartition(topic, partition), target_dir)
 
     async def replace_current_with_future(self, topic: str, partition: int) -> bool:
         """The copy becomes the log. False while it is behind: copy on, and ask again."""
-        return await moves.replace_current_with_future(self, (topic, partition))
+        return await moves.replace_current_with_future(self, TopicPartition(topic, partition))
 
     async def cancel_move(self, topic: str, partition: int) -> bool:
-        return await moves.cancel_move(self, (topic, partition))
+        return await moves.cancel_move(self, TopicPartition(topic, partition))
 
     # Truncating.
 
     async def truncate_to(self, topic: str, partition: int, offset: int, *, is_future: bool = False) -> None:
         """Drops everything from `offset` on, so that no crash can bring the recovery point back past the new end."""
-        await truncation.truncate(self, (topic, partition), offset, is_future=is_future, fully=False)
+        await truncation.truncate(self, TopicPartition(topic, partition), offset, is_future=is_future, fully=False)
 
     async def truncate_fully_and_start_at(
         self, topic: str, partition: int, offset: int, *, is_future: bool = False
     ) -> None:
-        await truncation.truncate(self, (topic, partition), offset, is_future=is_future, fully=True)
+        await truncation.truncate(self, TopicPartition(topic, partition), offset, is_future=is_future, fully=True)
 
     # Reading.
 
@@ -444,7 +444,7 @@ class LogManager:
         config = self.topic_configs.update(topic, overrides)
         for index in self._indexes.get(topic, ()):
             for logs in (self.current, self.futures):
-                log = logs.get((topic, index))
+                log = logs.get(TopicPartition(topic, index))
                 if log is not None:
                     log.update_config(config)
 

@@ -17,12 +17,12 @@ Compaction of the log rests while it is copied.
 from typing import TYPE_CHECKING
 
 from odradek.log import names
-from odradek.log.checkpoint import TopicPartition
 from odradek.log.failure import LogDirFailure, storage_error
 from odradek.log.log import Log
 from odradek.log.manager.log_dir import LogDir
 from odradek.log.manager.partition_dirs import fsync_dir_job
 from odradek.protocol import errors
+from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from odradek.log.manager.manager import LogManager

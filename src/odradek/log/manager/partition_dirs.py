@@ -14,6 +14,7 @@ from odradek.log.failure import LogDamaged
 from odradek.log.loading.load import load_log
 from odradek.log.loading.loaded import LoadedLog
 from odradek.log.loading.recovery import Progress
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import format_uuid, parse_uuid
 from odradek.reactor.atomic_write import write_atomically
 from odradek.reactor.ports import Disk, Job
@@ -27,7 +28,7 @@ class PartitionToLoad:
     def __init__(
         self,
         directory: str,
-        topic_partition: tuple[str, int],
+        topic_partition: TopicPartition,
         config: LogConfig,
         recovery_point: int = 0,
         log_start_offset: int = 0,

@@ -8,7 +8,6 @@ from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from odradek.log import names
-from odradek.log.checkpoint import TopicPartition
 from odradek.log.dead_files import Deletion
 from odradek.log.failure import DiskFull, LogFailure
 from odradek.log.log import Log
@@ -16,6 +15,7 @@ from odradek.log.manager.log_dir import LogDir
 from odradek.log.manager.log_dirs import LogDirs
 from odradek.log.manager.partition_dirs import remove_job, rename_job
 from odradek.protocol import errors
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Cancelled, Disk, Stream

@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING
 
 from odradek.broken_rule import present
 from odradek.log import names
-from odradek.log.checkpoint import TopicPartition
 from odradek.log.failure import LogDamaged
 from odradek.log.manager.log_dir import CHECKPOINTS, LogDir, SetAside
 from odradek.log.manager.log_dirs import checkpoint_offset
+from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from odradek.log.log import Log
@@ -41,7 +41,7 @@ def set_aside(manager: "LogManager", damage: LogDamaged) -> None:
     log_dir = present(manager.dirs.holding(damage.path), "a damaged file lies in one of the log dirs")
     name = damage.path.removeprefix(f"{log_dir.path}/").partition("/")[0]
     parsed = names.parse_dir_name(name)
-    topic_partition = ("", -1) if parsed is None else parsed[:2]
+    topic_partition = TopicPartition("", -1) if parsed is None else TopicPartition(*parsed[:2])
     for logs in (log_dir.logs, log_dir.futures):
         log = logs.get(topic_partition)
         if log is not None and log.directory == f"{log_dir.path}/{name}":

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from odradek.broken_rule import present, require
 from odradek.log import names
-from odradek.log.checkpoint import TopicPartition
 from odradek.log.failure import LogDirFailure, storage_error
 from odradek.log.log import Log
 from odradek.log.manager import lost_directories, set_aside
@@ -25,6 +24,7 @@ from odradek.log.manager.dir_loading import DirLoading, IsStray, OnProgress
 from odradek.log.manager.log_dir import CheckProperties, DirContents, LogDir, LogDirRefused, begin_job, open_job
 from odradek.log.manager.partition_dirs import LoadedPartition
 from odradek.protocol import errors
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Cancelled
 from odradek.reactor.slices import Slices

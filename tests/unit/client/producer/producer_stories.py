@@ -2,7 +2,7 @@
 
 from log_kit import batch
 from odradek.client.core import Backoff
-from odradek.client.producer.batch import ProducerBatch, TopicPartition
+from odradek.client.producer.batch import ProducerBatch
 from odradek.client.producer.sender import Sender
 from odradek.client.producer.transaction_manager import TransactionManager
 from odradek.protocol.messages.k00_produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
@@ -20,6 +20,7 @@ from odradek.protocol.messages.k28_txn_offset_commit import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.records.batch import sole_batch
 
 BACKOFF_MS = 100

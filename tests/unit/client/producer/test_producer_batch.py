@@ -1,7 +1,8 @@
 """A batch gets its stamp when it goes out, and the bytes of an earlier request stay what they were."""
 
 from log_kit import batch
-from odradek.client.producer.batch import ProducerBatch, ProducerIdAndEpoch, TopicPartition
+from odradek.client.producer.batch import ProducerBatch, ProducerIdAndEpoch
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.records.batch import sole_batch
 
 PARTITION = TopicPartition("t", 0)

@@ -3,10 +3,10 @@
 import pytest
 from producer_stories import Producer, name_of, started
 
-from odradek.client.producer.batch import TopicPartition
 from odradek.client.producer.transaction_requests import GroupMember
 from odradek.client.producer.transaction_states import State
 from odradek.protocol import errors
+from odradek.protocol.topic_partition import TopicPartition
 
 RETRY = [errors.CoordinatorLoadInProgress, errors.ConcurrentTransactions]
 FIND = [errors.NotCoordinator, errors.CoordinatorNotAvailable]

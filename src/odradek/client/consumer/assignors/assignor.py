@@ -7,7 +7,8 @@ range deals partitions to members that are in a rack with a replica of them; Kaf
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from odradek.client.consumer.ownership import Partitions, TopicPartition
+from odradek.client.consumer.ownership import Partitions
+from odradek.protocol.topic_partition import TopicPartition
 
 Dealt = dict[str, list[TopicPartition]]
 """By member id, in the order in which they were dealt out."""

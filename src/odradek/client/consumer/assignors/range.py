@@ -10,6 +10,7 @@ from itertools import groupby, islice
 
 from odradek.client.consumer.assignors.assignor import NO_RACKS, Dealt, Racks, Subscriber, static_first
 from odradek.client.consumer.ownership import Partitions
+from odradek.protocol.topic_partition import TopicPartition
 
 
 class RangeAssignor:
@@ -32,7 +33,7 @@ class RangeAssignor:
         for cut in cuts:
             cut.deal_the_rest()
             for member, numbers in cut.shares.items():
-                dealt[member] += [(cut.topic, number) for number in sorted(numbers)]
+                dealt[member] += [TopicPartition(cut.topic, number) for number in sorted(numbers)]
         return dealt
 
 
@@ -47,7 +48,7 @@ class _Cut:
         self.readers = [member for member in members if topic in member.topics]
         self.shares: dict[str, list[int]] = {member.member_id: [] for member in self.readers}
         self.left = dict.fromkeys(range(count))
-        self._racks = [racks.get((topic, number), frozenset()) for number in self.left]
+        self._racks = [racks.get(TopicPartition(topic, number), frozenset()) for number in self.left]
         self._least, self._one_more = divmod(count, len(self.readers) or 1)
         self.racks_matter = self._do_racks_matter()
 

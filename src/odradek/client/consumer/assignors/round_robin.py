@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from odradek.client.consumer.assignors.assignor import NO_RACKS, Dealt, Racks, Subscriber, static_first
 from odradek.client.consumer.ownership import Partitions
+from odradek.protocol.topic_partition import TopicPartition
 
 
 class RoundRobinAssignor:
@@ -24,6 +25,6 @@ class RoundRobinAssignor:
             for partition in range(partitions[topic]):
                 while topic not in ordered[turn % len(ordered)].topics:
                     turn += 1
-                dealt[ordered[turn % len(ordered)].member_id].append((topic, partition))
+                dealt[ordered[turn % len(ordered)].member_id].append(TopicPartition(topic, partition))
                 turn += 1
         return dealt

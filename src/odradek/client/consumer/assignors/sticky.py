@@ -10,10 +10,11 @@ from odradek.client.consumer.assignors.assignor import NO_RACKS, Dealt, Racks, S
 from odradek.client.consumer.assignors.sticky_claims import Claim
 from odradek.client.consumer.assignors.sticky_equal import assign_equal
 from odradek.client.consumer.assignors.sticky_general import assign_general
-from odradek.client.consumer.ownership import Partitions, TopicPartition
+from odradek.client.consumer.ownership import Partitions
 from odradek.client.consumer.subscription import by_topic
 from odradek.protocol.declare import Data, Struct, array, int32, string
 from odradek.protocol.errors import PeerProtocolError
+from odradek.protocol.topic_partition import TopicPartition
 
 DEFAULT_GENERATION = -1
 
@@ -74,7 +75,9 @@ def claim_of(member: Subscriber) -> Claim:
     told = _decoded(member.user_data)
     if told is None:
         return Claim(member.member_id, (), DEFAULT_GENERATION)
-    places = tuple((each.topic, number) for each in told.previous_assignment for number in each.partitions)
+    places = tuple(
+        TopicPartition(each.topic, number) for each in told.previous_assignment for number in each.partitions
+    )
     return Claim(member.member_id, places, told.generation)
 
 

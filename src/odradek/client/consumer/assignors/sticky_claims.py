@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from odradek.client.consumer.ownership import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 
 
 class Claim(NamedTuple):

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from odradek.client.consumer.assignors.assignor import Dealt, Subscriber
 from odradek.client.consumer.assignors.sticky_claims import Claim, settled
-from odradek.client.consumer.ownership import TopicPartition
 from odradek.protocol.java_hash import in_java_order
+from odradek.protocol.topic_partition import TopicPartition
 
 
 class _Quota:
@@ -33,7 +33,7 @@ def assign_equal(partitions: Mapping[str, int], members: Sequence[Subscriber], c
     for member in in_java_order(dealt):
         dealt[member] += _kept(sorted(had[member], key=_low_numbers_first), quota)
     taken = {place for places in dealt.values() for place in places}
-    everything = ((topic, number) for topic in topics for number in range(counts[topic]))
+    everything = (TopicPartition(topic, number) for topic in topics for number in range(counts[topic]))
     _deal(dealt, [place for place in everything if place not in taken], quota)
     return dealt
 

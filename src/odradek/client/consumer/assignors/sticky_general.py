@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from odradek.client.consumer.assignors.assignor import Dealt, Subscriber
 from odradek.client.consumer.assignors.sticky_claims import Claim, exists
-from odradek.client.consumer.ownership import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 
 Pair = tuple[str, str]  # from a member to a member
 
@@ -81,7 +81,7 @@ class _Table:
     def _everything(self) -> list[TopicPartition]:
         """Topics with the fewest readers first: there is the least choice."""
         topics = sorted(self._readers, key=lambda topic: (len(self._readers[topic]), topic))
-        return [(topic, number) for topic in topics for number in range(self._counts[topic])]
+        return [TopicPartition(topic, number) for topic in topics for number in range(self._counts[topic])]
 
     def _keep_valid(self) -> bool:
         """Of what was claimed; whether somebody has to give up something that it does not read any more."""
@@ -194,10 +194,10 @@ class _Table:
             return True
         for size, member in self._by_size:
             if size < self._most(member) and any(
-                len(self._has[self._owner[topic, number]]) > size
+                len(self._has[self._owner[TopicPartition(topic, number)]]) > size
                 for topic in self._topics[member]
                 for number in range(self._counts[topic])
-                if self._owner[topic, number] != member
+                if self._owner[TopicPartition(topic, number)] != member
             ):
                 return False
         return True
