@@ -168,8 +168,8 @@ def test_the_controller_takes_over_from_kafka(name: str) -> None:
         core.replay(record, offset)
     core.validate()
     assert len(core.topics.by_name) >= 16
-    assert len(core.acls.by_id) == 3
-    assert len(core.quotas.by_entity) == 3
+    assert len(core.acls.by_key) == 3
+    assert len(core.client_quotas.by_key) == 3
     before = {name: dict(topic.partitions) for name, topic in core.topics.by_name.items()}
     directories = list(core.cluster.brokers[1].directories)
     harness.is_own_lock_held = True

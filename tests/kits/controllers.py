@@ -248,9 +248,9 @@ def state_of(core: ControllerCore) -> dict[str, Any]:
         "in_sync": {broker: set(places) for broker, places in core.topics.in_sync.items()},
         "leaderless": set(core.topics.leaderless),
         "features": core.features.finalized,
-        "configs": core.configs.by_resource,
-        "acls": core.acls.by_id,
-        "quotas": core.quotas.by_entity,
-        "scram": core.scram.credentials,
+        "configs": core.configs.by_key,
+        "acls": core.acls.by_key,
+        "quotas": core.client_quotas.by_key,
+        "scram": core.scram.by_key,
         "producer_ids": core.producer_ids.next_producer_id,
     }

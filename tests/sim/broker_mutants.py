@@ -1,12 +1,11 @@
 """Mistakes that a broker must not make, each put into the code on purpose. `MUTANTS[name](patch)` makes one."""
 
 from odradek.broker.producer_ids import ProducerIds
-from odradek.controller.partition import Partition as ControllerPartition
 from odradek.log import flush as log_flush
 from odradek.log import read as log_read
 from odradek.log.producers.producer_entry import ProducerEntry
 from odradek.log.producers.producer_state import ProducerState
-from odradek.metadata.topics import PartitionImage
+from odradek.metadata.partition import PartitionRegistration
 from odradek.raft.metadata_log import MetadataLog
 from odradek.replica import append as replica_append
 from odradek.replica import apply as replica_apply
@@ -52,19 +51,12 @@ def forget_the_names_of_a_flush(patch):
 
 
 def keep_the_leader_epoch_over_a_restart(patch):
-    changed = ControllerPartition.changed
-
-    merged = PartitionImage.merged
+    changed = PartitionRegistration.changed
 
     def same_epoch(self, record):
-        after = changed(self, record)
-        after.leader_epoch = self.leader_epoch
-        return after
+        return changed(self, record)._replace(leader_epoch=self.leader_epoch)
 
-    patch.setattr(ControllerPartition, "changed", same_epoch)
-    patch.setattr(
-        PartitionImage, "merged", lambda self, change: merged(self, change)._replace(leader_epoch=self.leader_epoch)
-    )
+    patch.setattr(PartitionRegistration, "changed", same_epoch)
 
 
 def tell_no_divergence(patch):

@@ -14,7 +14,6 @@ from odradek.broker.shared import Shared
 from odradek.broker.start_refused import StartRefused
 from odradek.config.listeners import Endpoint, controller_names, endpoints
 from odradek.controller.config import ControllerConfig, SnapshotConfig
-from odradek.controller.core import Versioned
 from odradek.controller.quorum_controller import QuorumController
 from odradek.controller.snapshots import SnapshotGenerator
 from odradek.handlers.dispatch import Dispatcher
@@ -22,6 +21,7 @@ from odradek.log.failure import is_for_want_of_space
 from odradek.metadata.bootstrap import bootstrap_of_release, read_bootstrap
 from odradek.metadata.loader import MetadataLoader
 from odradek.metadata.quorum_config import METADATA_LOG, quorum_of
+from odradek.metadata.record_versions import Versioned
 from odradek.metadata.snapshot_file import CorruptSnapshot
 from odradek.network.socket_server import SocketServer
 from odradek.protocol import errors, releases

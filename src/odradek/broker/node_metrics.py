@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from odradek.handlers.services import Services
-from odradek.metadata.topics import NO_LEADER
+from odradek.metadata.partition import NO_LEADER
 from odradek.metrics.registry import Collected, Number, Registry
 
 _CONTROLLER = "KafkaController"

@@ -1,7 +1,6 @@
 """CreateAcls and DeleteAcls: entries by value, and entries that match a filter."""
 
-from typing import TYPE_CHECKING
-
+from odradek.controller.state import ControllerState
 from odradek.metadata.acls import Acl
 from odradek.protocol.declare import Message, Uuid
 from odradek.protocol.errors import InvalidRequest, KafkaError, SecurityDisabled, UnknownServerError
@@ -18,11 +17,8 @@ from odradek.protocol.messages.k31_delete_acls import (
     DeleteAclsRequest,
     DeleteAclsResponse,
 )
-from odradek.protocol.messages.metadata_cluster import AccessControlEntryRecord, RemoveAccessControlEntryRecord
+from odradek.protocol.messages.metadata_cluster import RemoveAccessControlEntryRecord
 from odradek.replicated.decision import Decision
-
-if TYPE_CHECKING:
-    from odradek.controller.core import ControllerCore
 
 UNKNOWN, ANY, MATCH, LITERAL, PREFIXED = range(5)
 CLUSTER, CLUSTER_NAME = 4, "kafka-cluster"
@@ -30,37 +26,37 @@ WILDCARD = "*"
 RESOURCE_TYPE_MAX, OPERATION_MAX, PERMISSION_MAX = 7, 15, 3
 
 
-def create_acls(core: "ControllerCore", request: CreateAclsRequest) -> Decision[CreateAclsResponse]:
-    _check_enabled(core)
+def create_acls(state: ControllerState, request: CreateAclsRequest) -> Decision[CreateAclsResponse]:
+    _check_enabled(state)
     records: list[Message] = []
     results = []
     new: set[Acl] = set()
     for creation in request.creations:
         try:
-            acl = _checked(core, creation)
+            acl = _checked(state, creation)
         except KafkaError as error:
             message = None if isinstance(error, UnknownServerError) else error.message
             results.append(AclCreationResult(error_code=error.code, error_message=message))
             continue
         results.append(AclCreationResult())
-        if not core.acls.has(acl) and acl not in new:
+        if not state.acls.has(acl) and acl not in new:
             new.add(acl)
-            records.append(AccessControlEntryRecord(id=Uuid(core.new_id()), **acl._asdict()))
-    return Decision(core.versioned(records), CreateAclsResponse(results=results))
+            records.append(acl.record(state.new_id()))
+    return Decision(state.versioned(records), CreateAclsResponse(results=results))
 
 
-def delete_acls(core: "ControllerCore", request: DeleteAclsRequest) -> Decision[DeleteAclsResponse]:
-    _check_enabled(core)
+def delete_acls(state: ControllerState, request: DeleteAclsRequest) -> Decision[DeleteAclsResponse]:
+    _check_enabled(state)
     removed: dict[bytes, RemoveAccessControlEntryRecord] = {}
     results = []
     for wanted in request.filters:
         matching = []
-        for acl_id, acl in core.acls.by_id.items():
+        for acl_id, acl in state.acls.by_key.items():
             if _matches(wanted, acl):
                 removed[acl_id] = RemoveAccessControlEntryRecord(id=Uuid(acl_id))
                 matching.append(DeleteAclsMatchingAcl(error_message=None, **acl._asdict()))
         results.append(DeleteAclsFilterResult(error_message=None, matching_acls=matching))
-    return Decision(core.versioned(list(removed.values())), DeleteAclsResponse(filter_results=results))
+    return Decision(state.versioned(list(removed.values())), DeleteAclsResponse(filter_results=results))
 
 
 def is_readable(creation: AclCreation) -> bool:
@@ -82,12 +78,12 @@ def is_readable_filter(wanted: DeleteAclsFilter) -> bool:
     )
 
 
-def _check_enabled(core: "ControllerCore") -> None:
-    if not core.configs.layers.config.get("authorizer.class.name"):
+def _check_enabled(state: ControllerState) -> None:
+    if not state.configs.layers.config.get("authorizer.class.name"):
         raise SecurityDisabled("No Authorizer is configured.")
 
 
-def _checked(core: "ControllerCore", creation: AclCreation) -> Acl:
+def _checked(state: ControllerState, creation: AclCreation) -> Acl:
     if creation.resource_type == CLUSTER and creation.resource_name != CLUSTER_NAME:
         raise InvalidRequest(f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
     if not creation.resource_name:
@@ -96,7 +92,7 @@ def _checked(core: "ControllerCore", creation: AclCreation) -> Acl:
         raise UnknownServerError()  # so does Kafka: an entry, unlike a filter, names one thing
     if creation.resource_pattern_type not in (LITERAL, PREFIXED):
         raise UnknownServerError()
-    if core.release.behaviour.requires_principal_type and ":" not in creation.principal:
+    if state.release.behaviour.requires_principal_type and ":" not in creation.principal:
         raise InvalidRequest(
             f"Could not parse principal from `{creation.principal}` (no colon is present separating the principal type"
             " from the principal name)"

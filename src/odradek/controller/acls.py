@@ -1,36 +1,37 @@
-"""Access control entries in the metadata log: each has an id of its own (KIP-801). Nobody enforces them here."""
+"""The access control entries by id and by value. Nobody enforces them here."""
 
-from odradek.metadata.acls import Acl
-from odradek.protocol.messages.metadata_cluster import AccessControlEntryRecord, RemoveAccessControlEntryRecord
+from odradek.broken_rule import require
+from odradek.metadata.acls import Acl, AclsReplay
+from odradek.metadata.entries import EntriesInPlace
 
 
-class Acls:
-    __slots__ = ("_ids", "by_id")
+class Acls(EntriesInPlace[bytes, Acl], AclsReplay):
+    __slots__ = ("_counts",)
 
     def __init__(self) -> None:
-        self.by_id: dict[bytes, Acl] = {}
-        self._ids: dict[Acl, bytes] = {}
+        super().__init__()
+        self._counts: dict[Acl, int] = {}  # under how many ids an entry is there: one, unless the log says otherwise
 
     def has(self, acl: Acl) -> bool:
-        return acl in self._ids
+        return acl in self._counts
 
-    def replay(self, record: AccessControlEntryRecord) -> None:
-        acl = Acl(
-            record.resource_type,
-            record.resource_name,
-            record.pattern_type,
-            record.principal,
-            record.host,
-            record.operation,
-            record.permission_type,
-        )
-        self.by_id[record.id] = acl
-        self._ids[acl] = record.id
+    def put(self, key: bytes, value: Acl | None) -> None:
+        before = self.by_key.get(key)
+        super().put(key, value)
+        if before is not None:
+            self._count(before, -1)
+        if value is not None:
+            self._count(value, 1)
 
-    def replay_removal(self, record: RemoveAccessControlEntryRecord) -> None:
-        acl = self.by_id.pop(record.id)
-        self._ids.pop(acl, None)
+    def _count(self, acl: Acl, change: int) -> None:
+        count = self._counts.get(acl, 0) + change
+        if count:
+            self._counts[acl] = count
+        else:
+            del self._counts[acl]
 
     def validate(self) -> None:
-        assert set(self._ids) == set(self.by_id.values())
-        assert all(self.by_id[acl_id] == acl for acl, acl_id in self._ids.items())
+        counts: dict[Acl, int] = {}
+        for acl in self.by_key.values():
+            counts[acl] = counts.get(acl, 0) + 1
+        require(self._counts == counts, "the entries by value are those by id")

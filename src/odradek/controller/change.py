@@ -7,31 +7,48 @@ replicas), and makes the one record that leads there, or none. In that order:
 2. A leader is elected. The current one stays if it may; else the first replica, in the order of the assignment, that is
    in sync (or eligible, KIP-966) and up. Without one the partition has no leader, unless the election may be
    unclean: then any replica that is up leads, alone in sync, and is marked as recovering (KIP-704).
-3. The leader epoch is raised, by naming the leader again, when a replica leaves: the fetches that it still makes must
+3. Replicas that stay keep their directory, whoever comes has one assigned (KIP-858).
+4. The leader epoch is raised, by naming the leader again, when a replica leaves: the fetches that it still makes must
    be fenced. Before 3.6-IV0 also when the in-sync set shrinks.
 
 The last in-sync replica is never taken out: it may hold the only copy of what was acknowledged (R1).
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypedDict
 
-from odradek.controller.partition import NO_LEADER, RECOVERING, Partition
+from odradek.metadata import versions
+from odradek.metadata.partition import NO_LEADER, RECOVERING, PartitionRegistration
 from odradek.protocol.declare import Uuid
 from odradek.protocol.messages.metadata_topics import PartitionChangeRecord
 
 PREFERRED, ONLINE, UNCLEAN = "preferred", "online", "unclean"
 
-NO_BUMP_ON_SHRINK = 12  # the metadata.version (3.6-IV0) from which a shrinking in-sync set needs no new leader epoch
+
+class _Fields(TypedDict, total=False):
+    """What a PartitionChangeRecord says beside whose it is."""
+
+    leader: int
+    isr: list[int]
+    leader_recovery_state: int
+    replicas: list[int]
+    removing_replicas: list[int]
+    adding_replicas: list[int]
+    directories: list[Uuid]
+    eligible_leader_replicas: list[int]
+    last_known_elr: list[int]
 
 
 class Change:
+    """`assigned` are directories of replicas that have none yet, or that have moved to another one."""
+
     __slots__ = (
         "_bumps_on_shrink",
+        "_has_directories",
         "_is_eligible",
         "_partition",
         "adding",
-        "directories",
+        "assigned",
         "election",
         "isr",
         "recovery_state",
@@ -39,16 +56,19 @@ class Change:
         "replicas",
     )
 
-    def __init__(self, partition: Partition, is_eligible: Callable[[int], bool], metadata_version: int) -> None:
+    def __init__(
+        self, partition: PartitionRegistration, is_eligible: Callable[[int], bool], metadata_version: int
+    ) -> None:
         """`is_eligible` tells whether a broker is up and has the partition's directory online."""
         self._partition = partition
         self._is_eligible = is_eligible
-        self._bumps_on_shrink = metadata_version < NO_BUMP_ON_SHRINK
+        self._has_directories = metadata_version >= versions.DIRECTORY_ASSIGNMENT
+        self._bumps_on_shrink = metadata_version < versions.NO_BUMP_ON_SHRINK
         self.isr = partition.isr
         self.replicas = partition.replicas
         self.removing = partition.removing
         self.adding = partition.adding
-        self.directories: dict[int, bytes] | None = None
+        self.assigned: dict[int, bytes] = {}
         self.recovery_state = partition.leader_recovery_state
         self.election = ONLINE
 
@@ -64,21 +84,15 @@ class Change:
         self._complete_reassignment()
         leader = self._elect()
         before = self._partition
-        fields: dict[str, Any] = {}
+        fields: _Fields = {}
         if leader != before.leader or self._needs_new_epoch(leader):
             fields["leader"] = leader
-        for name, new, old in (
-            ("isr", self.isr, before.isr),
-            ("replicas", self.replicas, before.replicas),
-            ("removing_replicas", self.removing, before.removing),
-            ("adding_replicas", self.adding, before.adding),
-        ):
-            if new != old:
-                fields[name] = list(new)
+        if self.isr != before.isr:
+            fields["isr"] = list(self.isr)
         if self.recovery_state != before.leader_recovery_state:
             fields["leader_recovery_state"] = self.recovery_state
         self._forget_eligible(fields, leader)
-        self._assign_directories(fields)
+        self._assign_replicas(fields)
         return PartitionChangeRecord(partition_id=index, topic_id=Uuid(topic_id), **fields) if fields else None
 
     def _complete_reassignment(self) -> None:
@@ -133,7 +147,7 @@ class Change:
             return True
         return self._bumps_on_shrink and not set(before.isr) <= set(self.isr)
 
-    def _forget_eligible(self, fields: dict[str, Any], leader: int) -> None:
+    def _forget_eligible(self, fields: _Fields, leader: int) -> None:
         """Eligible replicas only matter without a leader: this controller adds none (the feature is not served yet)."""
         if leader == NO_LEADER:
             return
@@ -142,9 +156,17 @@ class Change:
         if self._partition.last_known_elr:
             fields["last_known_elr"] = []
 
-    def _assign_directories(self, fields: dict[str, Any]) -> None:
-        if self.directories is None:
-            return
-        wanted = [self.directories[replica] for replica in self.replicas]
-        if tuple(wanted) != self._partition.directories or self.replicas != self._partition.replicas:
-            fields["directories"] = [Uuid(directory) for directory in wanted]
+    def _assign_replicas(self, fields: _Fields) -> None:
+        before = self._partition
+        if self.replicas != before.replicas:
+            fields["replicas"] = list(self.replicas)
+        if self.removing != before.removing:
+            fields["removing_replicas"] = list(self.removing)
+        if self.adding != before.adding:
+            fields["adding_replicas"] = list(self.adding)
+        if self._has_directories and (self.assigned or self.replicas != before.replicas):
+            known = dict(zip(before.replicas, before.directories, strict=True)) | self.assigned
+            directories = tuple(known[replica] for replica in self.replicas)
+            # Left out, they stay as they are, place by place: see PartitionRegistration.changed.
+            if directories != before.directories:
+                fields["directories"] = [Uuid(directory) for directory in directories]

@@ -1,26 +1,15 @@
-"""The brokers and controllers that have registered."""
+"""The brokers and controllers that have registered, and which broker a log directory belongs to."""
 
-from odradek.controller.directory_ids import MIGRATING, UNASSIGNED, is_online
-from odradek.controller.partition import Partition
+from odradek.broken_rule import require
 from odradek.controller.placement import Host
-from odradek.controller.registration import (
-    BrokerRegistration,
-    ControllerRegistration,
-    broker_from_record,
-    controller_from_record,
-)
+from odradek.metadata.cluster import ClusterReplay
+from odradek.metadata.directory_ids import MIGRATING, UNASSIGNED, is_online
+from odradek.metadata.partition import PartitionRegistration
+from odradek.metadata.registration import BrokerRegistration, ControllerRegistration
 from odradek.protocol.errors import StaleBrokerEpoch
-from odradek.protocol.messages.metadata_brokers import (
-    BrokerRegistrationChangeRecord,
-    FenceBrokerRecord,
-    RegisterBrokerRecord,
-    RegisterControllerRecord,
-    UnfenceBrokerRecord,
-    UnregisterBrokerRecord,
-)
 
 
-class Cluster:
+class Cluster(ClusterReplay):
     __slots__ = ("brokers", "controllers", "owners")
 
     def __init__(self) -> None:
@@ -32,17 +21,24 @@ class Cluster:
         broker = self.brokers.get(broker_id)
         return broker is not None and broker.is_active
 
-    def may_lead(self, broker_id: int, partition: Partition) -> bool:
-        """Up, and with the directory of this replica online."""
+    def is_unfenced(self, broker_id: int) -> bool:
+        broker = self.brokers.get(broker_id)
+        return broker is not None and not broker.fenced
+
+    def may_lead(self, broker_id: int, partition: PartitionRegistration) -> bool:
+        """Whether it is up, and has the directory of this replica online."""
         broker = self.brokers.get(broker_id)
         if broker is None or not broker.is_active:
             return False
         return is_online(partition.directory_of(broker_id), broker.directories)
 
+    def has_online_directory(self, broker_id: int, partition: PartitionRegistration) -> bool:
+        return is_online(partition.directory_of(broker_id), self.brokers[broker_id].directories)
+
     def hosts(self) -> list[Host]:
         """Those that take new replicas."""
         brokers = self.brokers.values()
-        return [Host(item.id, item.rack, item.is_fenced) for item in brokers if item.takes_new_replicas]
+        return [Host(item.id, item.rack, item.fenced) for item in brokers if item.takes_new_replicas]
 
     def default_directory(self, broker_id: int) -> bytes:
         """Where a new replica goes, if there is no choice; with several directories the broker chooses."""
@@ -60,45 +56,27 @@ class Cluster:
             raise StaleBrokerEpoch(f"Expected broker epoch {broker.epoch}, but got {broker_epoch}")
         return broker
 
-    # Records
+    # Where registrations are kept
 
-    def replay_register(self, record: RegisterBrokerRecord) -> None:
-        self._put(broker_from_record(record))
+    def broker(self, broker_id: int) -> BrokerRegistration | None:
+        return self.brokers.get(broker_id)
 
-    def replay_unregister(self, record: UnregisterBrokerRecord) -> None:
-        broker = self.brokers[record.broker_id]
-        assert broker.epoch == record.broker_epoch, f"unregistered in epoch {record.broker_epoch}, is in {broker.epoch}"
-        self._disown(broker)
-        del self.brokers[record.broker_id]
-
-    def replay_change(self, record: BrokerRegistrationChangeRecord) -> None:
-        broker = self.brokers[record.broker_id]
-        assert broker.epoch == record.broker_epoch, f"changed in epoch {record.broker_epoch}, is in {broker.epoch}"
-        self._put(broker.changed(record))
-
-    def replay_fence(self, record: FenceBrokerRecord) -> None:
-        self.brokers[record.id] = self.brokers[record.id]._replace(is_fenced=True)
-
-    def replay_unfence(self, record: UnfenceBrokerRecord) -> None:
-        self.brokers[record.id] = self.brokers[record.id]._replace(is_fenced=False)
-
-    def replay_controller(self, record: RegisterControllerRecord) -> None:
-        self.controllers[record.controller_id] = controller_from_record(record)
-
-    def _put(self, broker: BrokerRegistration) -> None:
-        before = self.brokers.get(broker.id)
-        if before is not None:
-            self._disown(before)
-        self.brokers[broker.id] = broker
-        for directory in broker.directories:
-            self.owners[directory] = broker.id
-
-    def _disown(self, broker: BrokerRegistration) -> None:
-        for directory in broker.directories:
+    def put_broker(self, broker_id: int, broker: BrokerRegistration | None) -> None:
+        before = self.brokers.get(broker_id)
+        for directory in () if before is None else before.directories:
             self.owners.pop(directory, None)
+        if broker is None:
+            self.brokers.pop(broker_id, None)
+            return
+        self.brokers[broker_id] = broker
+        for directory in broker.directories:
+            self.owners[directory] = broker_id
+
+    def put_controller(self, controller: ControllerRegistration) -> None:
+        self.controllers[controller.id] = controller
 
     def validate(self) -> None:
         owners = {directory: broker.id for broker in self.brokers.values() for directory in broker.directories}
-        assert self.owners == owners
+        require(self.owners == owners, "a log directory belongs to the broker that has registered it")
         for broker_id, broker in self.brokers.items():
-            assert broker.id == broker_id
+            require(broker.id == broker_id, "a broker is found under its id")

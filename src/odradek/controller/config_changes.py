@@ -2,20 +2,18 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from odradek.config import broker, client_metrics, group, topic
 from odradek.config.definition import Definition, Table
 from odradek.config.errors import ConfigError
 from odradek.config.types import LIST, text_of
 from odradek.controller.config_checks import check_broker_configs, check_configs, check_resource
-from odradek.controller.configs import BROKER, CLIENT_METRICS, CLUSTER_DEFAULT, GROUP, TOPIC
+from odradek.controller.state import ControllerState
+from odradek.metadata.configs import ALL_BROKERS, BROKER, CLIENT_METRICS, GROUP, TOPIC, config_record
 from odradek.protocol.declare import Message
 from odradek.protocol.errors import InvalidConfig, InvalidRequest, KafkaError, UnknownServerError
 from odradek.protocol.messages.metadata_topics import ClearElrRecord, ConfigRecord
-
-if TYPE_CHECKING:
-    from odradek.controller.core import ControllerCore
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 _OPERATIONS = {APPEND: "APPEND", SUBTRACT: "SUBTRACT"}
@@ -25,21 +23,21 @@ MIN_INSYNC_REPLICAS = "min.insync.replicas"
 _TABLES: dict[int, Table] = {TOPIC: topic.TABLE, BROKER: broker.TABLE, CLIENT_METRICS: client_metrics.TABLE,
                              GROUP: group.TABLE}  # fmt: skip
 
-Wanted = Callable[["ControllerCore", Any, Mapping[str, str]], dict[str, str]]
+Wanted = Callable[[ControllerState, Any, Mapping[str, str]], dict[str, str]]
 Outcome = tuple[Any, KafkaError | None]  # a resource of the request, and why it was refused
 
 
-def incremental(core: "ControllerCore", resources: Sequence[Any]) -> tuple[list[Message], list[Outcome]]:
+def incremental(state: ControllerState, resources: Sequence[Any]) -> tuple[list[Message], list[Outcome]]:
     """Single configs are set, deleted, or extended and cut as lists; the others stay."""
-    return _each(core, resources, _incremented)
+    return _each(state, resources, _incremented)
 
 
-def replace_all(core: "ControllerCore", resources: Sequence[Any]) -> tuple[list[Message], list[Outcome]]:
+def replace_all(state: ControllerState, resources: Sequence[Any]) -> tuple[list[Message], list[Outcome]]:
     """What is not named goes back to its default."""
-    return _each(core, resources, _replaced)
+    return _each(state, resources, _replaced)
 
 
-def _each(core: "ControllerCore", resources: Sequence[Any], wanted: Wanted) -> tuple[list[Message], list[Outcome]]:
+def _each(state: ControllerState, resources: Sequence[Any], wanted: Wanted) -> tuple[list[Message], list[Outcome]]:
     records: list[Message] = []
     outcomes: list[Outcome] = []
     named = Counter((item.resource_type, item.resource_name) for item in resources)
@@ -47,7 +45,7 @@ def _each(core: "ControllerCore", resources: Sequence[Any], wanted: Wanted) -> t
         try:
             if named[item.resource_type, item.resource_name] > 1:
                 raise InvalidRequest("Each resource must appear at most once.")
-            records += _changed(core, item, wanted)
+            records += _changed(state, item, wanted)
         except KafkaError as error:
             outcomes.append((item, error))
         else:
@@ -55,28 +53,28 @@ def _each(core: "ControllerCore", resources: Sequence[Any], wanted: Wanted) -> t
     return records, outcomes
 
 
-def _changed(core: "ControllerCore", item: Any, wanted: Wanted) -> list[Message]:
+def _changed(state: ControllerState, item: Any, wanted: Wanted) -> list[Message]:
     names = [config.name for config in item.configs]
     if len(set(names)) != len(names):
         raise InvalidRequest("Error due to duplicate config keys")
     for config in item.configs:
         if config.value is None and getattr(config, "config_operation", SET) != DELETE:
             raise InvalidRequest(f"Null value not supported for : {config.name}")
-    check_resource(core, item.resource_type, item.resource_name)
-    before = core.configs.of(item.resource_type, item.resource_name)
-    after = wanted(core, item, before)
+    check_resource(state, item.resource_type, item.resource_name)
+    before = state.configs.of(item.resource_type, item.resource_name)
+    after = wanted(state, item, before)
     if item.resource_type == BROKER:
-        check_broker_configs(core, item.resource_name, names, after)
+        check_broker_configs(state, item.resource_name, names, after)
     else:
-        check_configs(core, item.resource_type, item.resource_name, after)
-    return _records(core, item, before, after)
+        check_configs(state, item.resource_type, item.resource_name, after)
+    return _records(state, item, before, after)
 
 
-def _replaced(core: "ControllerCore", item: Any, before: Mapping[str, str]) -> dict[str, str]:
+def _replaced(state: ControllerState, item: Any, before: Mapping[str, str]) -> dict[str, str]:
     return {config.name: config.value for config in item.configs}
 
 
-def _incremented(core: "ControllerCore", item: Any, before: Mapping[str, str]) -> dict[str, str]:
+def _incremented(state: ControllerState, item: Any, before: Mapping[str, str]) -> dict[str, str]:
     after = dict(before)
     for config in item.configs:
         if config.config_operation == SET:
@@ -84,18 +82,18 @@ def _incremented(core: "ControllerCore", item: Any, before: Mapping[str, str]) -
         elif config.config_operation == DELETE:
             after.pop(config.name, None)
         elif config.config_operation in _OPERATIONS:
-            after[config.name] = _edited_list(core, item.resource_type, config, after)
+            after[config.name] = _edited_list(state, item.resource_type, config, after)
         else:
             raise UnknownServerError()  # so does Kafka
     return after
 
 
-def _edited_list(core: "ControllerCore", resource_type: int, config: Any, values: Mapping[str, str]) -> str:
-    row = _TABLES[resource_type].find(config.name, core.release.name)
+def _edited_list(state: ControllerState, resource_type: int, config: Any, values: Mapping[str, str]) -> str:
+    row = _TABLES[resource_type].find(config.name, state.release.name)
     if row is None or row.type is not LIST:
         verb, name = _OPERATIONS[config.config_operation], config.name
         raise InvalidConfig(f"Can't {verb} to key {name} because its type is not LIST.")
-    items = _items(values[config.name] if config.name in values else _inherited(core, resource_type, row))
+    items = _items(values[config.name] if config.name in values else _inherited(state, resource_type, row))
     named = _items(config.value)
     if config.config_operation == APPEND:
         items += [name for name in named if name not in items]
@@ -104,8 +102,8 @@ def _edited_list(core: "ControllerCore", resource_type: int, config: Any, values
     return ",".join(items)
 
 
-def _inherited(core: "ControllerCore", resource_type: int, row: Definition) -> str:
-    config = core.configs.layers.config
+def _inherited(state: ControllerState, resource_type: int, row: Definition) -> str:
+    config = state.configs.layers.config
     if resource_type == BROKER:
         return text_of(config.get(row.name)) or ""
     for synonym in row.synonyms:
@@ -121,9 +119,10 @@ def _items(text: str) -> list[str]:
         return []
 
 
-def _records(core: "ControllerCore", item: Any, before: Mapping[str, str], after: Mapping[str, str]) -> list[Message]:
+def _records(state: ControllerState, item: Any, before: Mapping[str, str], after: Mapping[str, str]) -> list[Message]:
     """A value that is set again is written for brokers only: that is how they are told to read a keystore anew."""
     records: list[Message] = []
+    resource = (item.resource_type, item.resource_name)
     set_again = {config.name for config in item.configs} if item.resource_type == BROKER else set()
     for name, value in after.items():
         if len(value) > VALUE_CHARS_MAX:
@@ -132,24 +131,20 @@ def _records(core: "ControllerCore", item: Any, before: Mapping[str, str], after
                 f" {VALUE_CHARS_MAX} bytes."
             )
         if before.get(name) != value or name in set_again:
-            records.append(_record(item, name, value))
-    records += [_record(item, name, None) for name in before if name not in after]
+            records.append(config_record(resource, name, value))
+    records += [config_record(resource, name, None) for name in before if name not in after]
     if any(isinstance(record, ConfigRecord) and record.name == MIN_INSYNC_REPLICAS for record in records):
-        records += _forget_eligible(core, item, after)
+        records += _forget_eligible(state, item, after)
     return records
 
 
-def _record(item: Any, name: str, value: str | None) -> ConfigRecord:
-    return ConfigRecord(resource_type=item.resource_type, resource_name=item.resource_name, name=name, value=value)
-
-
-def _forget_eligible(core: "ControllerCore", item: Any, after: Mapping[str, str]) -> list[Message]:
+def _forget_eligible(state: ControllerState, item: Any, after: Mapping[str, str]) -> list[Message]:
     """Eligible leader replicas were counted against the old minimum (KIP-966)."""
-    if not core.features.has_eligible_leader_replicas or item.resource_type not in (TOPIC, BROKER):
+    if not state.features.has_eligible_leader_replicas or item.resource_type not in (TOPIC, BROKER):
         return []
     if item.resource_type == TOPIC:
         return [ClearElrRecord(topic_name=item.resource_name)]
-    if item.resource_name != CLUSTER_DEFAULT:
+    if item.resource_name != ALL_BROKERS:
         raise InvalidConfig("Broker-level min.insync.replicas cannot be altered while ELR is enabled.")
     if MIN_INSYNC_REPLICAS not in after:
         raise InvalidConfig("Cluster-level min.insync.replicas cannot be removed while ELR is enabled.")

@@ -2,19 +2,16 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from odradek.config import broker, client_metrics, group
 from odradek.config.definition import PER_BROKER
 from odradek.config.errors import ConfigError
 from odradek.config.sources import check_topic_overrides
-from odradek.controller.configs import BROKER, CLIENT_METRICS, CLUSTER_DEFAULT, GROUP, TOPIC
+from odradek.controller.state import ControllerState
 from odradek.controller.topic_names import check_name
+from odradek.metadata.configs import ALL_BROKERS, BROKER, CLIENT_METRICS, GROUP, TOPIC
 from odradek.protocol.errors import InvalidConfig, InvalidRequest, UnknownTopicOrPartition
 from odradek.security import protections
-
-if TYPE_CHECKING:
-    from odradek.controller.core import ControllerCore
 
 INTERVAL_MS = (100, 3_600_000)  # of a client metrics subscription
 _SELECTORS = (
@@ -29,52 +26,52 @@ _THREADS = ("num.io.threads", "num.network.threads", "num.replica.fetchers", "ba
             "num.recovery.threads.per.data.dir")  # fmt: skip
 
 
-def check_resource(core: "ControllerCore", resource_type: int, name: str) -> None:
+def check_resource(state: ControllerState, resource_type: int, name: str) -> None:
     """Whether there is such a resource, and it may have configs."""
     if resource_type == TOPIC:
         if not name:
             raise InvalidRequest("Default topic resources are not allowed.")
         check_name(name)
-        if name not in core.topics.by_name:
+        if name not in state.topics.by_name:
             raise UnknownTopicOrPartition(f"The topic '{name}' does not exist.")
     elif resource_type == BROKER:
-        _check_broker(core, name)
-    elif resource_type == CLIENT_METRICS and core.release.behaviour.has_client_metrics:
+        _check_broker(state, name)
+    elif resource_type == CLIENT_METRICS and state.release.behaviour.has_client_metrics:
         if not name:
             raise InvalidRequest("Subscription name can't be empty")
-    elif resource_type == GROUP and core.release.behaviour.has_group_configs:
+    elif resource_type == GROUP and state.release.behaviour.has_group_configs:
         if not name:
             raise InvalidRequest("Default group resources are not allowed.")
     else:
         raise InvalidRequest(f"Unknown resource type {resource_type}")
 
 
-def check_configs(core: "ControllerCore", resource_type: int, name: str, configs: Mapping[str, str]) -> None:
+def check_configs(state: ControllerState, resource_type: int, name: str, configs: Mapping[str, str]) -> None:
     """Whether the resource may have all of these together."""
     try:
         if resource_type == TOPIC:
-            check_topic_overrides(core.configs.layers, configs)
+            check_topic_overrides(state.configs.layers, configs)
         elif resource_type == CLIENT_METRICS:
             _check_client_metrics(configs)
         elif resource_type == GROUP:
-            _check_group(core, configs)
+            _check_group(state, configs)
     except ConfigError as error:
         raise InvalidConfig(str(error)) from None
 
 
-def _check_broker(core: "ControllerCore", name: str) -> None:
-    if name == CLUSTER_DEFAULT:
+def _check_broker(state: ControllerState, name: str) -> None:
+    if name == ALL_BROKERS:
         return
     if not re.match(r"-?[0-9]{1,10}\Z", name):
         raise InvalidRequest(f"Node id must be an integer, but it is: {name}")
-    if int(name) not in core.cluster.brokers and int(name) not in core.cluster.controllers:
-        raise InvalidRequest(f"Unexpected broker id, expected {core.node_id}, but received {name}")
+    if int(name) not in state.cluster.brokers and int(name) not in state.cluster.controllers:
+        raise InvalidRequest(f"Unexpected broker id, expected {state.node_id}, but received {name}")
 
 
-def check_broker_configs(core: "ControllerCore", name: str, changed: Iterable[str], configs: Mapping[str, str]) -> None:
+def check_broker_configs(state: ControllerState, name: str, changed: Iterable[str], configs: Mapping[str, str]) -> None:
     """Names that may change while a broker runs, in the layer that they are meant for, with values that go together."""
-    release = core.release.name
-    shown = core.release.behaviour.names
+    release = state.release.name
+    shown = state.release.behaviour.names
     rows = {key: broker.TABLE.find(key, release) for key in changed}
     fixed = [key for key, row in rows.items() if row is not None and not row.is_dynamic]
     if fixed:
@@ -86,23 +83,23 @@ def check_broker_configs(core: "ControllerCore", name: str, changed: Iterable[st
             f" {shown(bare)}"
         )
     own = [key for key, row in rows.items() if row is not None and row.update_mode == PER_BROKER]
-    if name == CLUSTER_DEFAULT and own:
+    if name == ALL_BROKERS and own:
         raise InvalidRequest(
             f"Cannot update these configs at default cluster level, broker id must be specified: {shown(own)}"
         )
     try:
-        _check_layers(core, name, configs)
+        _check_layers(state, name, configs)
     except ConfigError as error:
         raise InvalidRequest(str(error)) from None
 
 
-def _check_layers(core: "ControllerCore", name: str, configs: Mapping[str, str]) -> None:
-    if name == CLUSTER_DEFAULT:
-        layers = core.configs.layers_with(configs, core.configs.of(BROKER, str(core.node_id)))
+def _check_layers(state: ControllerState, name: str, configs: Mapping[str, str]) -> None:
+    if name == ALL_BROKERS:
+        layers = state.configs.layers_with(configs, state.configs.of(BROKER, str(state.node_id)))
     else:
-        layers = core.configs.layers_with(core.configs.of(BROKER, CLUSTER_DEFAULT), configs)
+        layers = state.configs.layers_with(state.configs.of(BROKER, ALL_BROKERS), configs)
     protections.check(layers.config)
-    before = core.configs.layers.config
+    before = state.configs.layers.config
     for key in _THREADS:
         value, current = layers.config.get(key), before.get(key)
         if value is None or current is None or value == current:
@@ -151,12 +148,12 @@ def _check_selector(pattern: str) -> None:
         raise InvalidConfig(f"Illegal client matching pattern: {pattern}")
 
 
-def _check_group(core: "ControllerCore", configs: Mapping[str, str]) -> None:
+def _check_group(state: ControllerState, configs: Mapping[str, str]) -> None:
     rows = group.TABLE.at("4.3")
     unknown = next((name for name in configs if name not in rows), None)
     if unknown is not None:
         raise InvalidConfig(f"Unknown group config name: {unknown}")
-    limits = core.configs.layers.config
+    limits = state.configs.layers.config
     values = {name: rows[name].parse(value) for name, value in configs.items()}
     for name, value in values.items():
         kind, _, rest = name.partition(".")

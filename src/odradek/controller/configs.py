@@ -3,42 +3,39 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from odradek.broken_rule import require
 from odradek.config.errors import ConfigError
 from odradek.config.sources import BrokerLayers, describe_topic
+from odradek.metadata.configs import ALL_BROKERS, BROKER, ConfigsReplay, ConfigValues, Resource
+from odradek.metadata.entries import EntriesInPlace
 from odradek.protocol import releases
-from odradek.protocol.messages.metadata_topics import ConfigRecord
 
 if TYPE_CHECKING:
     from odradek.protocol.messages.k19_create_topics import CreatableTopicConfigs
 
-TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
-CLUSTER_DEFAULT = ""  # the broker resource that stands for all brokers
-
-Resource = tuple[int, str]
-
 _DESCRIPTIONS_MAX = 256
-_NOTHING: Mapping[str, str] = {}
+_NOTHING: Mapping[str, str] = ConfigValues()
 
 
-class Configs:
-    __slots__ = ("_descriptions", "_layers", "_node_id", "_release", "_static", "by_resource")
+class Configs(EntriesInPlace[Resource, ConfigValues], ConfigsReplay):
+    __slots__ = ("_descriptions", "_layers", "_node_id", "_release", "_static")
 
     def __init__(self, static: Mapping[str, object], release: str, node_id: int) -> None:
+        super().__init__()
         self._static = static
         self._release = release
         self._node_id = str(node_id)
         self._layers: BrokerLayers | None = None
         self._descriptions: dict[tuple[tuple[str, str], ...], list[CreatableTopicConfigs]] = {}
-        self.by_resource: dict[Resource, dict[str, str]] = {}
 
     def of(self, resource_type: int, name: str) -> Mapping[str, str]:
-        return self.by_resource.get((resource_type, name), _NOTHING)
+        return self.by_key.get((resource_type, name), _NOTHING)
 
     @property
     def layers(self) -> BrokerLayers:
         """This node's broker configs: file, all brokers, this broker."""
         if self._layers is None:
-            self._layers = self.layers_with(self.of(BROKER, CLUSTER_DEFAULT), self.of(BROKER, self._node_id))
+            self._layers = self.layers_with(self.of(BROKER, ALL_BROKERS), self.of(BROKER, self._node_id))
         return self._layers
 
     def layers_with(self, cluster_default: Mapping[str, str], own: Mapping[str, str]) -> BrokerLayers:
@@ -46,7 +43,7 @@ class Configs:
         try:
             return BrokerLayers(self._static, cluster_default, own, self._release)
         except ConfigError:
-            if cluster_default is self.of(BROKER, CLUSTER_DEFAULT) and own is self.of(BROKER, self._node_id):
+            if cluster_default is self.of(BROKER, ALL_BROKERS) and own is self.of(BROKER, self._node_id):
                 # what the log holds is not ours to refuse: another release may have written it
                 return BrokerLayers(self._static, release=self._release)
             raise
@@ -78,23 +75,11 @@ class Configs:
             if item.definition is None or not item.definition.internal or shows_all
         ]
 
-    # Records
-
-    def replay(self, record: ConfigRecord) -> None:
-        resource = (record.resource_type, record.resource_name)
-        values = self.by_resource.setdefault(resource, {})
-        if record.value is None:
-            values.pop(record.name, None)
-        else:
-            values[record.name] = record.value
-        if not values:
-            del self.by_resource[resource]
-        if record.resource_type == BROKER:
+    def put(self, key: Resource, value: ConfigValues | None) -> None:
+        super().put(key, value)
+        if key[0] == BROKER:
             self._layers = None
             self._descriptions.clear()
 
-    def forget_topic(self, name: str) -> None:
-        self.by_resource.pop((TOPIC, name), None)
-
     def validate(self) -> None:
-        assert all(self.by_resource.values()), "a resource without configs has an entry"
+        require(all(self.by_key.values()), "a resource without configs has no entry")

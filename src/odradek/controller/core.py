@@ -1,40 +1,26 @@
-"""The controller core: the state of the cluster's metadata, and every decision about it.
+"""The controller core: every decision about the cluster's metadata, as a method each.
 
-Theory of operation. The state is what the records of the metadata log amount to: `replay` is its only writer, and
-state built from a snapshot and the records behind it equals state built from all records. An event is a method:
-it reads the state and the request, and returns a `Decision`, the records that would change the state and the
-response for when they are committed (see `replicated/runtime.py`). It writes nothing, raises a KafkaError to refuse
-the whole request, and puts refusals of single items into the response.
+Theory of operation. An event is a method: it reads the state (`state.py`) and the request, and returns a `Decision`:
+the records that would change the state, and the response for when they are committed (`replicated/runtime.py`). It
+writes nothing, raises a KafkaError to refuse the whole request, and puts refusals of single items into the response.
+Only `replay` of the records that were appended changes the state.
 
-One thing is not in the log: when a broker was last heard of (`sessions.py`). A controller that takes over gives each
-broker a fresh session, so a broker is fenced late rather than wrongly.
+When a broker was last heard of is not in the log: a controller that takes over gives each broker a fresh session, so a
+broker is fenced late rather than wrongly.
 
-The parts: `cluster` who is there, `topics` what they hold, `features`, `configs`, `acls`, `quotas`, `scram` and
-`producer_ids`. The modules of the events are imported when they are first needed: a start must not wait for them.
+The modules of the events know the state and not the core. They are imported when they are first needed: a start must
+not wait for them.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from odradek.controller.acls import Acls
-from odradek.controller.cluster import Cluster
-from odradek.controller.configs import TOPIC, Configs
-from odradek.controller.directory_ids import is_online
-from odradek.controller.features import Features
-from odradek.controller.partition import Partition
-from odradek.controller.producer_ids import BLOCK_SIZE, ProducerIds
-from odradek.controller.quotas import Quotas
-from odradek.controller.scram import Scram
-from odradek.controller.sessions import Sessions
-from odradek.controller.topics import Topics
+from odradek.controller.producer_ids import BLOCK_SIZE
+from odradek.controller.state import ControllerState
 from odradek.metadata import versions
-from odradek.metadata.record_versions import is_known_at, version_of
+from odradek.metadata.record_versions import Versioned, is_known_at
 from odradek.protocol.declare import Message
-from odradek.protocol.messages import metadata_brokers as brokers
 from odradek.protocol.messages import metadata_cluster as cluster
-from odradek.protocol.messages import metadata_topics as topics
-from odradek.protocol.releases import Release
-from odradek.reactor.ports import Stream
 from odradek.replicated.decision import Decision
 
 if TYPE_CHECKING:
@@ -57,171 +43,9 @@ if TYPE_CHECKING:
     from odradek.protocol.messages import k70_controller_registration as k70
     from odradek.protocol.messages import k73_assign_replicas_to_dirs as k73
 
-Versioned = tuple[Message, int]
 
-_TOPIC_ID_TRIES = 10
-
-
-class ControllerCore:
-    __slots__ = (
-        "_replay",
-        "_transaction",
-        "acls",
-        "cluster",
-        "cluster_id",
-        "configs",
-        "features",
-        "node_id",
-        "producer_ids",
-        "quotas",
-        "release",
-        "scram",
-        "sessions",
-        "stream",
-        "topics",
-    )
-
-    def __init__(
-        self,
-        *,
-        node_id: int,
-        cluster_id: str,
-        release: Release,
-        static_configs: Mapping[str, object],
-        stream: Stream,
-        session_timeout_ms: int,
-    ) -> None:
-        self.node_id = node_id
-        self.cluster_id = cluster_id
-        self.release = release
-        self.stream = stream
-        self.cluster = Cluster()
-        self.topics = Topics()
-        self.features = Features(release, node_id, self.cluster)
-        self.configs = Configs(static_configs, release.name, node_id)
-        self.producer_ids = ProducerIds()
-        self.acls = Acls()
-        self.quotas = Quotas()
-        self.scram = Scram()
-        self.sessions = Sessions(session_timeout_ms)
-        self._transaction: list[Message] | None = None  # records of a transaction that has not ended yet
-        self._replay = self._replayers()
-
-    # Records
-
-    def replay(self, record: Message, offset: int) -> None:
-        """The only writer. Records of a metadata transaction count when it ends (KIP-868)."""
-        kind = type(record)
-        if self._transaction is not None or kind in _TRANSACTION_RECORDS:
-            self._replay_in_transaction(record, offset)
-            return
-        self._replay[kind](record)
-
-    def _replayers(self) -> dict[type[Message], Callable[[Any], object]]:
-        return {
-            topics.TopicRecord: self.topics.replay_topic,
-            topics.PartitionRecord: self.topics.replay_partition,
-            topics.PartitionChangeRecord: self.topics.replay_partition_change,
-            topics.RemoveTopicRecord: self._replay_remove_topic,
-            topics.ClearElrRecord: self.topics.replay_clear_elr,
-            topics.ConfigRecord: self.configs.replay,
-            brokers.RegisterBrokerRecord: self.cluster.replay_register,
-            brokers.UnregisterBrokerRecord: self.cluster.replay_unregister,
-            brokers.BrokerRegistrationChangeRecord: self.cluster.replay_change,
-            brokers.FenceBrokerRecord: self.cluster.replay_fence,
-            brokers.UnfenceBrokerRecord: self.cluster.replay_unfence,
-            brokers.RegisterControllerRecord: self.cluster.replay_controller,
-            cluster.FeatureLevelRecord: self.features.replay,
-            cluster.ProducerIdsRecord: self.producer_ids.replay,
-            cluster.AccessControlEntryRecord: self.acls.replay,
-            cluster.RemoveAccessControlEntryRecord: self.acls.replay_removal,
-            cluster.ClientQuotaRecord: self.quotas.replay,
-            cluster.UserScramCredentialRecord: self.scram.replay,
-            cluster.RemoveUserScramCredentialRecord: self.scram.replay_removal,
-            cluster.NoOpRecord: _ignore,
-            cluster.ZkMigrationStateRecord: _ignore,
-            cluster.DelegationTokenRecord: _ignore,  # kept in the image, and issued nowhere yet
-            cluster.RemoveDelegationTokenRecord: _ignore,
-        }
-
-    def _replay_remove_topic(self, record: topics.RemoveTopicRecord) -> None:
-        topic = self.topics.replay_remove(record)
-        self.configs.forget_topic(topic.name)
-
-    def _replay_in_transaction(self, record: Message, offset: int) -> None:
-        if isinstance(record, cluster.BeginTransactionRecord):
-            assert self._transaction is None, f"a metadata transaction begins inside another one at offset {offset}"
-            self._transaction = []
-        elif isinstance(record, cluster.EndTransactionRecord):
-            held, self._transaction = self._transaction or [], None
-            for item in held:
-                self._replay[type(item)](item)
-        elif isinstance(record, cluster.AbortTransactionRecord):
-            self._transaction = None
-        elif self._transaction is not None:
-            self._transaction.append(record)
-
-    # What events ask
-
-    @property
-    def in_transaction(self) -> bool:
-        """A leader before us died in the middle of one: it has to be aborted first."""
-        return self._transaction is not None
-
-    @property
-    def has_directories(self) -> bool:
-        return self.features.metadata_version >= versions.DIRECTORY_ASSIGNMENT
-
-    def versioned(self, records: Iterable[Message | None]) -> Iterable[Versioned | None]:
-        """Each with the version in which the cluster reads it; made one at a time if the records are."""
-        level = self.features.metadata_version
-        made = (None if record is None else (record, version_of(record, level)) for record in records)
-        return list(made) if isinstance(records, Sequence) else made
-
-    def has_online_directory(self, broker_id: int, partition: Partition) -> bool:
-        broker = self.cluster.brokers[broker_id]
-        return is_online(partition.directory_of(broker_id), broker.directories)
-
-    def is_unclean_election_enabled(self, topic_id: bytes) -> bool:
-        topic = self.topics.by_id[topic_id]
-        own = self.configs.of(TOPIC, topic.name).get("unclean.leader.election.enable")
-        if own is not None:
-            return own.strip().lower() == "true"
-        return bool(self.configs.layers.config["unclean.leader.election.enable"])
-
-    def new_id(self) -> bytes:
-        """A random id in the form that Kafka's have: version 4, and no dash in front of what people read."""
-        while True:
-            value = bytearray(self.stream.bytes(16))
-            value[6] = value[6] & 0x0F | 0x40
-            value[8] = value[8] & 0x3F | 0x80
-            if value[0] >> 2 != _DASH:
-                return bytes(value)
-
-    def new_topic_id(self) -> bytes:
-        for _ in range(_TOPIC_ID_TRIES):
-            topic_id = self.new_id()
-            if topic_id not in self.topics.by_id:
-                return topic_id
-        raise AssertionError("the source of chance repeats itself")
-
-    def validate(self) -> None:
-        """Derives every index anew; for simulation and tests, after each step."""
-        self.topics.validate()
-        self.cluster.validate()
-        self.configs.validate()
-        self.acls.validate()
-        self.quotas.validate()
-        for topic in self.topics.by_id.values():
-            for partition in topic.partitions.values():
-                leader = self.cluster.brokers.get(partition.leader)
-                assert partition.leader < 0 or (leader is not None and not leader.is_fenced), (topic, partition)
-                fenced = [replica for replica in partition.isr if not self._is_unfenced(replica)]
-                assert not fenced or len(partition.isr) == 1, f"C9: {topic} {partition} has fenced {fenced} in sync"
-
-    def _is_unfenced(self, broker_id: int) -> bool:
-        broker = self.cluster.brokers.get(broker_id)
-        return broker is not None and not broker.is_fenced
+class ControllerCore(ControllerState):
+    __slots__ = ()
 
     # Events: taking over
 
@@ -230,11 +54,11 @@ class ControllerCore:
         for broker_id in self.cluster.brokers:
             self.sessions.begin(broker_id, now_ms)
 
-    def bootstrap(self, records: "list[Versioned]", current_is_empty: bool) -> Decision[None]:
+    def bootstrap(self, records: Sequence[Versioned]) -> Decision[None]:
         """What a new leader writes first: the bootstrap records into an empty log, or the end of a cut transaction."""
         if self.in_transaction:
             return Decision([(cluster.AbortTransactionRecord(reason="the controller has changed"), 0)], None)
-        if not current_is_empty:
+        if not self.is_empty:
             return Decision((), None)
         level = next((r.feature_level for r, _ in records if _is_metadata_version(r)), versions.LOWEST)
         if level < versions.TRANSACTIONS:
@@ -388,16 +212,6 @@ class ControllerCore:
         from odradek.controller import scram_changes
 
         return scram_changes.alter_credentials(self, request)
-
-
-_DASH = 62  # the value that base64 writes as a dash
-_TRANSACTION_RECORDS = frozenset(
-    {cluster.BeginTransactionRecord, cluster.EndTransactionRecord, cluster.AbortTransactionRecord}
-)
-
-
-def _ignore(record: Message) -> None:
-    """A record that says nothing about what this controller decides."""
 
 
 def _is_metadata_version(record: Message) -> bool:

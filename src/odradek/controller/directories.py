@@ -5,13 +5,13 @@ real one would be missed, so the broker serves a new replica only after its assi
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from odradek.controller import elections
 from odradek.controller.change import UNCLEAN, Change
-from odradek.controller.partition import Partition
-from odradek.controller.registration import BrokerRegistration
+from odradek.controller.state import ControllerState
 from odradek.metadata import versions
+from odradek.metadata.partition import PartitionRegistration
+from odradek.metadata.registration import BrokerRegistration
 from odradek.protocol.declare import Message, Uuid
 from odradek.protocol.errors import (
     NONE,
@@ -32,35 +32,32 @@ from odradek.protocol.messages.metadata_brokers import BrokerRegistrationChangeR
 from odradek.protocol.messages.metadata_topics import PartitionChangeRecord
 from odradek.replicated.decision import Decision
 
-if TYPE_CHECKING:
-    from odradek.controller.core import ControllerCore
 
-
-def assign(core: "ControllerCore", request: AssignReplicasToDirsRequest) -> Decision[AssignReplicasToDirsResponse]:
-    if core.features.metadata_version < versions.DIRECTORY_ASSIGNMENT:
+def assign(state: ControllerState, request: AssignReplicasToDirsRequest) -> Decision[AssignReplicasToDirsResponse]:
+    if state.features.metadata_version < versions.DIRECTORY_ASSIGNMENT:
         raise UnsupportedVersion("Directory assignment is not supported yet.")
-    broker = core.cluster.check_epoch(request.broker_id, request.broker_epoch)
+    broker = state.cluster.check_epoch(request.broker_id, request.broker_epoch)
     records: list[PartitionChangeRecord] = []
     seen: set[tuple[bytes, int]] = set()
     answered = [
         AssignReplicasToDirsResponseDirectoryData(
             id=directory.id,
-            topics=[_assign_topic(core, broker, directory.id, topic, records, seen) for topic in directory.topics],
+            topics=[_assign_topic(state, broker, directory.id, topic, records, seen) for topic in directory.topics],
         )
         for directory in request.directories
     ]
-    return Decision(core.versioned(records), AssignReplicasToDirsResponse(directories=answered), is_atomic=False)
+    return Decision(state.versioned(records), AssignReplicasToDirsResponse(directories=answered), is_atomic=False)
 
 
 def _assign_topic(
-    core: "ControllerCore",
+    state: ControllerState,
     broker: BrokerRegistration,
     directory: bytes,
     wanted: TopicData,
     records: list[PartitionChangeRecord],
     seen: set[tuple[bytes, int]],
 ) -> AssignReplicasToDirsResponseTopicData:
-    topic = core.topics.by_id.get(wanted.topic_id)
+    topic = state.topics.by_id.get(wanted.topic_id)
     results = []
     for item in wanted.partitions:
         place = (wanted.topic_id, item.partition_index)
@@ -68,7 +65,7 @@ def _assign_topic(
         error = _reason_not_to_assign(topic is not None, partition, broker)
         if error == NONE and partition is not None and place not in seen:
             seen.add(place)
-            record = _assigned(core, place, partition, broker, directory)
+            record = _assigned(state, place, partition, broker, directory)
             if record is not None:
                 records.append(record)
         results.append(
@@ -77,7 +74,7 @@ def _assign_topic(
     return AssignReplicasToDirsResponseTopicData(topic_id=wanted.topic_id, partitions=results)
 
 
-def _reason_not_to_assign(has_topic: bool, partition: Partition | None, broker: BrokerRegistration) -> int:
+def _reason_not_to_assign(has_topic: bool, partition: PartitionRegistration | None, broker: BrokerRegistration) -> int:
     if not has_topic:
         return UnknownTopicId.code
     if partition is None:
@@ -86,34 +83,32 @@ def _reason_not_to_assign(has_topic: bool, partition: Partition | None, broker: 
 
 
 def _assigned(
-    core: "ControllerCore",
+    state: ControllerState,
     place: tuple[bytes, int],
-    partition: Partition,
+    partition: PartitionRegistration,
     broker: BrokerRegistration,
     directory: bytes,
 ) -> PartitionChangeRecord | None:
     if partition.directory_of(broker.id) == directory:
         return None
-    assigned = dict(zip(partition.replicas, partition.directories, strict=True))
-    assigned[broker.id] = directory
     is_offline = broker.directories and directory not in broker.directories
 
     def is_eligible(replica: int) -> bool:
         if replica == broker.id:
             return broker.is_active and not is_offline
-        return core.cluster.may_lead(replica, partition)
+        return state.cluster.may_lead(replica, partition)
 
-    change = Change(partition, is_eligible, core.features.metadata_version)
-    change.directories = assigned
+    change = Change(partition, is_eligible, state.features.metadata_version)
+    change.assigned = {broker.id: directory}
     if is_offline:
         change.without(broker.id)
-    if core.is_unclean_election_enabled(place[0]):
+    if state.is_unclean_election_enabled(place[0]):
         change.election = UNCLEAN
     return change.record(*place)
 
 
 def directories_went_offline(
-    core: "ControllerCore", broker: BrokerRegistration, offline: Iterable[bytes]
+    state: ControllerState, broker: BrokerRegistration, offline: Iterable[bytes]
 ) -> list[Message]:
     """The broker loses them, and what lies there other leaders."""
     lost = set(offline) & set(broker.directories)
@@ -125,10 +120,10 @@ def directories_went_offline(
         records.append(
             BrokerRegistrationChangeRecord(broker_id=broker.id, broker_epoch=broker.epoch, log_dirs=remaining)
         )
-    for place in core.topics.in_sync.get(broker.id, ()):
-        partition = core.topics.by_id[place[0]].partitions[place[1]]
+    for place in state.topics.in_sync.get(broker.id, ()):
+        partition = state.topics.by_id[place[0]].partitions[place[1]]
         if partition.directory_of(broker.id) in lost:
-            record = elections.changed(core, place, without=broker.id)
+            record = elections.changed(state, place, without=broker.id)
             if record is not None:
                 records.append(record)
     return records

@@ -4,49 +4,47 @@ A level can be raised to what every registered broker and controller supports. I
 so; metadata.version only as far as no level between wrote metadata that the lower one cannot read.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from odradek.controller.cluster import Cluster
 from odradek.metadata import versions
+from odradek.metadata.features import FeaturesImage
+from odradek.metadata.registration import Levels, supported_levels
 from odradek.protocol.errors import InvalidUpdateVersion
 from odradek.protocol.messages.metadata_cluster import FeatureLevelRecord
 from odradek.protocol.releases import Release
 
-if TYPE_CHECKING:
-    from odradek.controller.cluster import Cluster
-
 UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
-
-# The levels of metadata.version that brought records, or fields of them, which the level before cannot read.
-_CHANGED_METADATA = frozenset({3, 5, 6, 7, 8, 11, 13, 14, 15, 17, 23, 30})
 
 
 class Features:
-    __slots__ = ("_cluster", "_node_id", "_release", "_supported", "finalized")
+    """`image` is what the records have said; `metadata_version` of it is what nearly every decision asks for."""
 
-    def __init__(self, release: Release, node_id: int, cluster: "Cluster") -> None:
+    __slots__ = ("_cluster", "_node_id", "_release", "_supported", "image", "metadata_version")
+
+    def __init__(self, release: Release, node_id: int, cluster: Cluster) -> None:
         self._release = release
         self._node_id = node_id
         self._cluster = cluster
         self._supported = release.supported_features(api_version=4)
-        self.finalized: dict[str, int] = {}
+        self.image = FeaturesImage()
+        self.metadata_version = self.image.metadata_version
 
     @property
-    def metadata_version(self) -> int:
-        return self.finalized.get(versions.METADATA_VERSION, versions.LOWEST)
+    def finalized(self) -> Mapping[str, int]:
+        return self.image.finalized
 
     @property
     def has_eligible_leader_replicas(self) -> bool:
-        return self.finalized.get(versions.ELIGIBLE_LEADER_REPLICAS_VERSION, 0) > 0
+        return self.image.level(versions.ELIGIBLE_LEADER_REPLICAS_VERSION) > 0
 
-    def replay(self, record: FeatureLevelRecord) -> None:
-        if record.feature_level == 0:
-            self.finalized.pop(record.name, None)
-        else:
-            self.finalized[record.name] = record.feature_level
+    def replay_level(self, record: FeatureLevelRecord) -> None:
+        self.image = self.image.changed(record)
+        self.metadata_version = self.image.metadata_version
 
     def updated(self, name: str, level: int, upgrade_type: int, kraft_version: int) -> FeatureLevelRecord | None:
         """The record of one update; None if the level is the current one. InvalidUpdateVersion if it may not be."""
-        current = kraft_version if name == versions.KRAFT_VERSION else self.finalized.get(name, 0)
+        current = kraft_version if name == versions.KRAFT_VERSION else self.image.level(name)
         self._check_type(name, level, upgrade_type)
         self._check_supported(name, level)
         if level < current:
@@ -55,10 +53,10 @@ class Features:
             return None  # kraft.version is the quorum's own business: its log holds it in control records
         return FeatureLevelRecord(name=name, feature_level=level)
 
-    def reason_not_to_register(self, features: dict[str, tuple[int, int]]) -> str | None:
+    def reason_not_to_register(self, features: Levels) -> str | None:
         """Why a node with these features cannot be part of the cluster, or None."""
         for name, level in self.finalized.items():
-            low, high = features.get(name, (0, 0))
+            low, high = supported_levels(features, name) or (0, 0)
             if not low <= level <= high:
                 return (
                     f"the broker does not support finalized version {level} of feature {name}."
@@ -99,12 +97,13 @@ class Features:
             if controller.id != self._node_id:
                 self._check_node(name, level, f"Controller {controller.id}", controller.features)
 
-    def _check_node(self, name: str, level: int, who: str, features: dict[str, tuple[int, int]]) -> None:
+    def _check_node(self, name: str, level: int, who: str, features: Levels) -> None:
         if level == 0 or name == versions.KRAFT_VERSION:
             return
-        if name not in features:
+        supported = supported_levels(features, name)
+        if supported is None:
             raise _invalid(name, level, f"{who} does not support this feature.")
-        low, high = features[name]
+        low, high = supported
         if not low <= level <= high:
             raise _invalid(name, level, f"{who} only supports versions {low}-{high}")
 
@@ -121,7 +120,7 @@ class Features:
         lead = f"Unsupported metadata.version downgrade from {current} to {level}."
         if not self._release.behaviour.names_downgraded_metadata_version:
             lead = f"Invalid metadata.version {level}."
-        if any(level < changed <= current for changed in _CHANGED_METADATA):
+        if any(level < changed <= current for changed in versions.CHANGED_METADATA):
             if upgrade_type == SAFE_DOWNGRADE:
                 why = "Refusing to perform the requested downgrade because it might delete metadata information."
             else:

@@ -5,11 +5,10 @@ refused and has to look again. The controller alone knows who is fenced or shutt
 that could not stay (KIP-841), and members that have registered again since they were seen in sync (KIP-903, R6).
 """
 
-from typing import TYPE_CHECKING
-
 from odradek.controller.change import UNCLEAN, Change
-from odradek.controller.partition import RECOVERED, RECOVERING, Partition
+from odradek.controller.state import ControllerState
 from odradek.controller.topics import Topic
+from odradek.metadata.partition import RECOVERED, RECOVERING, PartitionRegistration
 from odradek.protocol.errors import (
     NONE,
     FencedLeaderEpoch,
@@ -34,27 +33,24 @@ from odradek.protocol.messages.k56_alter_partition import (
 from odradek.protocol.messages.metadata_topics import PartitionChangeRecord
 from odradek.replicated.decision import Decision
 
-if TYPE_CHECKING:
-    from odradek.controller.core import ControllerCore
-
 WITH_TOPIC_IDS = 2  # the version from which topics have ids, and the new error codes are known
 WITH_BROKER_EPOCHS = 3
 
 
 def alter_partition(
-    core: "ControllerCore", request: AlterPartitionRequest, version: int
+    state: ControllerState, request: AlterPartitionRequest, version: int
 ) -> Decision[AlterPartitionResponse]:
-    core.cluster.check_epoch(request.broker_id, request.broker_epoch)
+    state.cluster.check_epoch(request.broker_id, request.broker_epoch)
     records: list[PartitionChangeRecord] = []
-    topics = [_alter_topic(core, request.broker_id, topic, version, records) for topic in request.topics]
-    return Decision(core.versioned(records), AlterPartitionResponse(topics=topics), is_atomic=False)
+    topics = [_alter_topic(state, request.broker_id, topic, version, records) for topic in request.topics]
+    return Decision(state.versioned(records), AlterPartitionResponse(topics=topics), is_atomic=False)
 
 
 def _alter_topic(
-    core: "ControllerCore", broker_id: int, wanted: TopicData, version: int, records: list[PartitionChangeRecord]
+    state: ControllerState, broker_id: int, wanted: TopicData, version: int, records: list[PartitionChangeRecord]
 ) -> AlterPartitionResponseTopicData:
     by_id = version >= WITH_TOPIC_IDS
-    topic = core.topics.by_id.get(wanted.topic_id) if by_id else core.topics.by_name.get(wanted.topic_name)
+    topic = state.topics.by_id.get(wanted.topic_id) if by_id else state.topics.by_name.get(wanted.topic_name)
     answered = AlterPartitionResponseTopicData(topic_id=wanted.topic_id, topic_name=wanted.topic_name)
     seen: set[int] = set()
     for item in wanted.partitions:
@@ -64,7 +60,7 @@ def _alter_topic(
             if item.partition_index in seen:
                 raise InvalidRequest()
             seen.add(item.partition_index)
-            result = _alter(core, broker_id, topic, item, version, records)
+            result = _alter(state, broker_id, topic, item, version, records)
         except KafkaError as error:
             result = AlterPartitionResponsePartitionData(partition_index=item.partition_index, error_code=error.code)
         answered.partitions.append(result)
@@ -72,7 +68,7 @@ def _alter_topic(
 
 
 def _alter(
-    core: "ControllerCore",
+    state: ControllerState,
     broker_id: int,
     topic: Topic,
     item: PartitionData,
@@ -84,13 +80,13 @@ def _alter(
         raise UnknownTopicOrPartition()
     isr = _proposed(item, version)
     _check_epochs(broker_id, partition, item)
-    _check_members(core, partition, item, isr, version)
+    _check_members(state, partition, item, isr, version)
     change = Change(
-        partition, lambda replica: core.cluster.may_lead(replica, partition), core.features.metadata_version
+        partition, lambda replica: state.cluster.may_lead(replica, partition), state.features.metadata_version
     )
     change.isr = isr
     change.recovery_state = item.leader_recovery_state
-    if core.is_unclean_election_enabled(topic.id):
+    if state.is_unclean_election_enabled(topic.id):
         change.election = UNCLEAN
     record = change.record(topic.id, item.partition_index)
     after = partition
@@ -106,7 +102,7 @@ def _proposed(item: PartitionData, version: int) -> tuple[int, ...]:
     return tuple(item.new_isr)
 
 
-def _check_epochs(broker_id: int, partition: Partition, item: PartitionData) -> None:
+def _check_epochs(broker_id: int, partition: PartitionRegistration, item: PartitionData) -> None:
     if item.leader_epoch > partition.leader_epoch or item.partition_epoch > partition.partition_epoch:
         raise NotController()  # the leader has heard of a later controller than this one is
     if item.leader_epoch < partition.leader_epoch:
@@ -118,7 +114,7 @@ def _check_epochs(broker_id: int, partition: Partition, item: PartitionData) -> 
 
 
 def _check_members(
-    core: "ControllerCore", partition: Partition, item: PartitionData, isr: tuple[int, ...], version: int
+    state: ControllerState, partition: PartitionRegistration, item: PartitionData, isr: tuple[int, ...], version: int
 ) -> None:
     if not isr or len(set(isr)) != len(isr) or not set(isr) <= set(partition.replicas) or partition.leader not in isr:
         raise InvalidRequest()
@@ -126,7 +122,7 @@ def _check_members(
         raise InvalidRequest()
     if item.leader_recovery_state == RECOVERING and (len(isr) > 1 or partition.leader_recovery_state == RECOVERED):
         raise InvalidRequest()
-    if any(not _is_eligible(core, replica, epoch) for replica, epoch in _with_epochs(item, isr, version)):
+    if any(not _is_eligible(state, replica, epoch) for replica, epoch in _with_epochs(item, isr, version)):
         raise IneligibleReplica() if version >= WITH_TOPIC_IDS else OperationNotAttempted()
 
 
@@ -136,12 +132,14 @@ def _with_epochs(item: PartitionData, isr: tuple[int, ...], version: int) -> lis
     return [(replica, -1) for replica in isr]
 
 
-def _is_eligible(core: "ControllerCore", replica: int, broker_epoch: int) -> bool:
-    broker = core.cluster.brokers.get(replica)
+def _is_eligible(state: ControllerState, replica: int, broker_epoch: int) -> bool:
+    broker = state.cluster.brokers.get(replica)
     return broker is not None and broker.is_active and broker_epoch in (-1, broker.epoch)
 
 
-def _answer(broker_id: int, item: PartitionData, after: Partition, version: int) -> AlterPartitionResponsePartitionData:
+def _answer(
+    broker_id: int, item: PartitionData, after: PartitionRegistration, version: int
+) -> AlterPartitionResponsePartitionData:
     if after.leader != broker_id:
         error = NewLeaderElected.code if version >= WITH_TOPIC_IDS else FencedLeaderEpoch.code
         return AlterPartitionResponsePartitionData(partition_index=item.partition_index, error_code=error)

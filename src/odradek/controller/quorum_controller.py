@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from odradek.controller.config import ControllerConfig
-from odradek.controller.core import ControllerCore, Versioned
+from odradek.controller.core import ControllerCore
 from odradek.controller.schedules import Schedules
+from odradek.metadata.record_versions import Versioned
 from odradek.protocol.errors import NotController
 from odradek.protocol.releases import Release
 from odradek.reactor.loop import Loop
@@ -217,8 +218,7 @@ class QuorumController:
         self.runtime.activate(epoch)
         core = self.runtime.core
         core.became_active(self._now_ms())
-        is_empty = not core.features.finalized and not core.cluster.brokers and not core.topics.by_id
-        started = self.runtime.run(lambda core: core.bootstrap(self._bootstrap, is_empty))
+        started = self.runtime.run(lambda core: core.bootstrap(self._bootstrap))
         activations, self._activations = self._activations, []
         for waiting in activations:
             started.when_done(_handing_on(waiting))

@@ -4,20 +4,17 @@ import ipaddress
 import math
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from odradek.config import quotas
 from odradek.config.definition import Definition, Table
 from odradek.config.types import DOUBLE, INT, INT_MAX, LONG, LONG_MAX
-from odradek.controller.quotas import Entity, entity_of
+from odradek.controller.state import ControllerState
+from odradek.metadata.client_quotas import Entity, entity_of, quota_record
 from odradek.protocol.declare import Message
 from odradek.protocol.errors import NONE, InvalidRequest, KafkaError
 from odradek.protocol.messages import k49_alter_client_quotas as k49
-from odradek.protocol.messages.metadata_cluster import ClientQuotaRecord, EntityData
+from odradek.protocol.messages.metadata_cluster import ClientQuotaRecord
 from odradek.replicated.decision import Decision
-
-if TYPE_CHECKING:
-    from odradek.controller.core import ControllerCore
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 TYPES = (USER, CLIENT_ID, IP)
@@ -27,39 +24,39 @@ _HOST_NAME = r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]
 
 
 def alter_client_quotas(
-    core: "ControllerCore", request: k49.AlterClientQuotasRequest
+    state: ControllerState, request: k49.AlterClientQuotasRequest
 ) -> Decision[k49.AlterClientQuotasResponse]:
     records: list[Message] = []
     results: dict[Entity, k49.AlterClientQuotasResponseEntryData] = {}
     for entry in request.entries:
-        entity = entity_of([(item.entity_type, item.entity_name) for item in entry.entity])
+        entity = entity_of((item.entity_type, item.entity_name) for item in entry.entity)
         error: KafkaError | None = None
         if entity in results or len({op.key for op in entry.ops}) < len(entry.ops):
             error = InvalidRequest(f"Ignoring duplicate entity {_shown(entity)}")
         else:
             try:
-                records += _altered(core, entity, entry.ops)
+                records += _altered(state, entity, entry.ops)
             except KafkaError as refusal:
                 error = refusal
         results[entity] = _result(entry.entity, error)
     response = k49.AlterClientQuotasResponse(entries=list(results.values()))
-    return Decision(core.versioned(() if request.validate_only else records), response)
+    return Decision(state.versioned(() if request.validate_only else records), response)
 
 
-def _altered(core: "ControllerCore", entity: Entity, ops: Sequence[k49.OpData]) -> list[ClientQuotaRecord]:
+def _altered(state: ControllerState, entity: Entity, ops: Sequence[k49.OpData]) -> list[ClientQuotaRecord]:
     table = _table_of(entity)
-    current = core.quotas.by_entity.get(entity, {})
+    current = state.client_quotas.get(entity) or {}
     records = []
     for op in ops:
         if op.remove:
             if op.key not in table.rows:
                 raise InvalidRequest(f"Invalid configuration key {op.key}")
             if op.key in current:
-                records.append(_record(entity, op.key, remove=True))
+                records.append(quota_record(entity, op.key, None))
             continue
-        _check_value(core, table, op)
+        _check_value(state, table, op)
         if current.get(op.key) != op.value:
-            records.append(_record(entity, op.key, value=op.value))
+            records.append(quota_record(entity, op.key, op.value))
     return records
 
 
@@ -92,11 +89,11 @@ def _is_host(text: str) -> bool:
     return True
 
 
-def _check_value(core: "ControllerCore", table: Table, op: k49.OpData) -> None:
+def _check_value(state: ControllerState, table: Table, op: k49.OpData) -> None:
     row = table.rows.get(op.key)
     if row is None:
         raise InvalidRequest(f"Invalid configuration key {op.key}")
-    if core.release.behaviour.requires_positive_quotas:
+    if state.release.behaviour.requires_positive_quotas:
         _check_positive(row, op.value)
     elif row.type is not DOUBLE and not _is_whole(op.value):
         raise InvalidRequest(f"Configuration {op.key} must be a Long value")
@@ -121,15 +118,6 @@ def _is_whole(value: float) -> bool:
         return True
     bounded = max(-(2.0**63), min(2.0**63, value + TOLERANCE))
     return abs(int(bounded) - value) <= TOLERANCE
-
-
-def _record(entity: Entity, key: str, *, value: float = 0.0, remove: bool = False) -> ClientQuotaRecord:
-    return ClientQuotaRecord(
-        entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
-        key=key,
-        value=value,
-        remove=remove,
-    )
 
 
 def _shown(entity: Entity) -> str:

@@ -5,12 +5,11 @@ the two apart. When all new ones are in sync the old ones go: see `change.py`. T
 that are not being added, which must leave somebody in sync.
 """
 
-from typing import TYPE_CHECKING
-
 from odradek.controller.assignment import check_replicas
 from odradek.controller.change import UNCLEAN, Change
-from odradek.controller.partition import Ids, Partition
+from odradek.controller.state import ControllerState
 from odradek.controller.topics import Topic
+from odradek.metadata.partition import Ids, PartitionRegistration
 from odradek.protocol.errors import (
     NONE,
     InvalidReplicaAssignment,
@@ -35,28 +34,25 @@ from odradek.protocol.messages.k46_list_partition_reassignments import (
 from odradek.protocol.messages.metadata_topics import PartitionChangeRecord
 from odradek.replicated.decision import Decision, answer
 
-if TYPE_CHECKING:
-    from odradek.controller.core import ControllerCore
-
 
 def alter(
-    core: "ControllerCore", request: AlterPartitionReassignmentsRequest
+    state: ControllerState, request: AlterPartitionReassignmentsRequest
 ) -> Decision[AlterPartitionReassignmentsResponse]:
     records: list[PartitionChangeRecord] = []
     may_resize = request.allow_replication_factor_change
     responses = []
     for topic in request.topics:
         seen: set[int] = set()
-        results = [_alter(core, topic.name, item, records, seen, may_resize=may_resize) for item in topic.partitions]
+        results = [_alter(state, topic.name, item, records, seen, may_resize=may_resize) for item in topic.partitions]
         responses.append(ReassignableTopicResponse(name=topic.name, partitions=results))
     response = AlterPartitionReassignmentsResponse(
         error_message=None, responses=responses, allow_replication_factor_change=may_resize
     )
-    return Decision(core.versioned(records), response, is_atomic=False)
+    return Decision(state.versioned(records), response, is_atomic=False)
 
 
 def _alter(
-    core: "ControllerCore",
+    state: ControllerState,
     name: str,
     item: ReassignablePartition,
     records: list[PartitionChangeRecord],
@@ -65,14 +61,14 @@ def _alter(
     may_resize: bool,
 ) -> ReassignablePartitionResponse:
     try:
-        topic, partition = _found(core, name, item.partition_index)
+        topic, partition = _found(state, name, item.partition_index)
         if item.partition_index in seen:
             raise InvalidReplicaAssignment(f"Partition {item.partition_index} appears twice in the request.")
         seen.add(item.partition_index)
         if item.replicas is None:
-            record = _cancelled(core, topic, item.partition_index, partition)
+            record = _cancelled(state, topic, item.partition_index, partition)
         else:
-            record = _moved(core, topic, item, partition, may_resize=may_resize)
+            record = _moved(state, topic, item, partition, may_resize=may_resize)
     except KafkaError as error:
         # Kafka has no words for this one
         message = None if isinstance(error, NoReassignmentInProgress) else error.message
@@ -84,8 +80,8 @@ def _alter(
     return ReassignablePartitionResponse(partition_index=item.partition_index, error_code=NONE, error_message=None)
 
 
-def _found(core: "ControllerCore", name: str, index: int) -> tuple[Topic, Partition]:
-    topic = core.topics.by_name.get(name)
+def _found(state: ControllerState, name: str, index: int) -> tuple[Topic, PartitionRegistration]:
+    topic = state.topics.by_name.get(name)
     if topic is None:
         raise UnknownTopicOrPartition(f"Unable to find a topic named {name}.")
     partition = topic.partitions.get(index)
@@ -95,17 +91,22 @@ def _found(core: "ControllerCore", name: str, index: int) -> tuple[Topic, Partit
 
 
 def _moved(
-    core: "ControllerCore", topic: Topic, item: ReassignablePartition, partition: Partition, *, may_resize: bool
+    state: ControllerState,
+    topic: Topic,
+    item: ReassignablePartition,
+    partition: PartitionRegistration,
+    *,
+    may_resize: bool,
 ) -> PartitionChangeRecord | None:
     target: Ids = tuple(item.replicas or ())
-    check_replicas(core.cluster, target)
+    check_replicas(state.cluster, target)
     current = tuple(replica for replica in partition.replicas if replica not in partition.adding)
     if not may_resize and len(target) != len(current):
         raise InvalidReplicationFactor(
             f"The replication factor is changed from {len(current)} to {len(target)} for partition"
             f" {topic.name}-{item.partition_index}, which the request does not allow."
         )
-    change = _change(core, topic, partition)
+    change = _change(state, topic, partition)
     change.adding = tuple(replica for replica in target if replica not in current)
     change.removing = tuple(replica for replica in current if replica not in target)
     # of an earlier move that is given up: what it added and nobody wants any more goes at once
@@ -114,21 +115,24 @@ def _moved(
     if not kept:
         raise InvalidReplicaAssignment(_would_be_unclean(topic, item.partition_index))
     change.isr = kept
-    change.directories = _directories(core, partition, change.replicas)
+    for replica in change.replicas:
+        if replica not in partition.replicas:
+            change.assigned[replica] = state.cluster.default_directory(replica)
     return change.record(topic.id, item.partition_index)
 
 
-def _cancelled(core: "ControllerCore", topic: Topic, index: int, partition: Partition) -> PartitionChangeRecord | None:
+def _cancelled(
+    state: ControllerState, topic: Topic, index: int, partition: PartitionRegistration
+) -> PartitionChangeRecord | None:
     if not partition.is_reassigning:
         raise NoReassignmentInProgress()
-    change = _change(core, topic, partition)
+    change = _change(state, topic, partition)
     # those that were to go stand behind those that were to come: their own order is lost, as in Kafka
     change.replicas = tuple(replica for replica in partition.replicas if replica not in partition.adding)
     change.isr = tuple(replica for replica in partition.isr if replica not in partition.adding)
     if not change.isr:
         raise InvalidReplicaAssignment(_would_be_unclean(topic, index))
     change.adding = change.removing = ()
-    change.directories = _directories(core, partition, change.replicas)
     return change.record(topic.id, index)
 
 
@@ -139,37 +143,30 @@ def _would_be_unclean(topic: Topic, index: int) -> str:
     )
 
 
-def _change(core: "ControllerCore", topic: Topic, partition: Partition) -> Change:
+def _change(state: ControllerState, topic: Topic, partition: PartitionRegistration) -> Change:
     def is_eligible(replica: int) -> bool:
         if replica in partition.replicas:
-            return core.cluster.may_lead(replica, partition)
-        return core.cluster.is_active(replica)
+            return state.cluster.may_lead(replica, partition)
+        return state.cluster.is_active(replica)
 
-    change = Change(partition, is_eligible, core.features.metadata_version)
-    if core.is_unclean_election_enabled(topic.id):
+    change = Change(partition, is_eligible, state.features.metadata_version)
+    if state.is_unclean_election_enabled(topic.id):
         change.election = UNCLEAN
     return change
 
 
-def _directories(core: "ControllerCore", partition: Partition, replicas: Ids) -> dict[int, bytes] | None:
-    if not core.has_directories:
-        return None
-    known = dict(zip(partition.replicas, partition.directories, strict=True))
-    return {replica: known.get(replica) or core.cluster.default_directory(replica) for replica in replicas}
-
-
 def list_ongoing(
-    core: "ControllerCore", request: ListPartitionReassignmentsRequest
+    state: ControllerState, request: ListPartitionReassignmentsRequest
 ) -> Decision[ListPartitionReassignmentsResponse]:
     """Null topics ask for all; what is unknown or not moving is left out."""
     found: dict[str, list[OngoingPartitionReassignment]] = {}
     if request.topics is None:
-        for topic_id, index in core.topics.reassigning:
-            topic = core.topics.by_id[topic_id]
+        for topic_id, index in state.topics.reassigning:
+            topic = state.topics.by_id[topic_id]
             found.setdefault(topic.name, []).append(_ongoing(index, topic.partitions[index]))
     else:
         for wanted in request.topics:
-            known = core.topics.by_name.get(wanted.name)
+            known = state.topics.by_name.get(wanted.name)
             for index in wanted.partition_indexes if known else ():
                 partition = known.partitions.get(index) if known else None
                 if partition is not None and partition.is_reassigning:
@@ -178,7 +175,7 @@ def list_ongoing(
     return answer(ListPartitionReassignmentsResponse(error_message=None, topics=topics))
 
 
-def _ongoing(index: int, partition: Partition) -> OngoingPartitionReassignment:
+def _ongoing(index: int, partition: PartitionRegistration) -> OngoingPartitionReassignment:
     return OngoingPartitionReassignment(
         partition_index=index,
         replicas=list(partition.replicas),

@@ -10,12 +10,12 @@ incarnation lives. The exception is a process that holds the lock of its own log
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from odradek.controller import elections
-from odradek.controller.directory_ids import is_reserved
-from odradek.controller.registration import BrokerRegistration
+from odradek.controller.state import ControllerState
 from odradek.metadata import versions
+from odradek.metadata.directory_ids import is_reserved
+from odradek.metadata.registration import BrokerRegistration, ControllerRegistration, Endpoint, Levels
 from odradek.protocol.declare import Message
 from odradek.protocol.errors import (
     BrokerIdNotRegistered,
@@ -30,44 +30,33 @@ from odradek.protocol.messages.k70_controller_registration import (
     ControllerRegistrationRequest,
     ControllerRegistrationResponse,
 )
-from odradek.protocol.messages.metadata_brokers import (
-    BrokerEndpoint,
-    BrokerFeature,
-    ControllerEndpoint,
-    ControllerFeature,
-    RegisterBrokerRecord,
-    RegisterControllerRecord,
-    UnregisterBrokerRecord,
-)
+from odradek.protocol.messages.metadata_brokers import RegisterBrokerRecord, UnregisterBrokerRecord
 from odradek.replicated.decision import Decision
-
-if TYPE_CHECKING:
-    from odradek.controller.core import ControllerCore
 
 
 def register_broker(
-    core: "ControllerCore",
+    state: ControllerState,
     now_ms: int,
     request: BrokerRegistrationRequest,
     next_offset: int,
     *,
     is_own_lock_held: bool = False,
 ) -> Decision[BrokerRegistrationResponse]:
-    before = core.cluster.brokers.get(request.broker_id)
-    _check_cluster(core, request)
+    before = state.cluster.brokers.get(request.broker_id)
+    _check_cluster(state, request)
     is_same = before is not None and before.incarnation_id == request.incarnation_id
-    if before is not None and not is_same and not is_own_lock_held and core.sessions.is_alive(before.id, now_ms):
+    if before is not None and not is_same and not is_own_lock_held and state.sessions.is_alive(before.id, now_ms):
         raise DuplicateBrokerRegistration("Another broker is registered with that broker id.")
-    _check_features(core, request)
-    _check_directories(core, request)
-    core.sessions.begin(request.broker_id, now_ms)
+    _check_features(state, request)
+    _check_directories(state, request)
+    state.sessions.begin(request.broker_id, now_ms)
     response = BrokerRegistrationResponse()
-    records = _registration(core, request, next_offset, before, response)
-    return Decision(core.versioned(records), response, is_atomic=False)
+    records = _registration(state, request, next_offset, before, response)
+    return Decision(state.versioned(records), response, is_atomic=False)
 
 
 def _registration(
-    core: "ControllerCore",
+    state: ControllerState,
     request: BrokerRegistrationRequest,
     next_offset: int,
     before: BrokerRegistration | None,
@@ -76,65 +65,54 @@ def _registration(
     """Its own record is the last: if the batch is cut, what it leads is given up before it counts as there."""
     is_same = before is not None and before.incarnation_id == request.incarnation_id
     if before is not None and not is_same:
-        for record in elections.broker_left(core, before.id):
+        for record in elections.broker_left(state, before.id):
             next_offset += record is not None
             yield record
-    registered = _record(core, request, next_offset, before if is_same else None)
+    registered = _record(state, request, next_offset, before if is_same else None)
     response.broker_epoch = registered.broker_epoch
     yield registered
 
 
-def unregister_broker(core: "ControllerCore", broker_id: int) -> Decision[UnregisterBrokerResponse]:
-    broker = core.cluster.brokers.get(broker_id)
+def unregister_broker(state: ControllerState, broker_id: int) -> Decision[UnregisterBrokerResponse]:
+    broker = state.cluster.brokers.get(broker_id)
     if broker is None:
         # a 3.3 has the code alone
-        is_told = core.release.behaviour.tells_unregistered_broker
+        is_told = state.release.behaviour.tells_unregistered_broker
         raise BrokerIdNotRegistered(f"Broker ID {broker_id} is not currently registered" if is_told else "")
     gone = UnregisterBrokerRecord(broker_id=broker_id, broker_epoch=broker.epoch)
-    records: Iterator[Message | None] = chain(elections.broker_left(core, broker_id), [gone])
-    core.sessions.end(broker_id)
-    return Decision(core.versioned(records), UnregisterBrokerResponse(), is_atomic=False)
+    records: Iterator[Message | None] = chain(elections.broker_left(state, broker_id), [gone])
+    state.sessions.end(broker_id)
+    return Decision(state.versioned(records), UnregisterBrokerResponse(), is_atomic=False)
 
 
 def register_controller(
-    core: "ControllerCore", request: ControllerRegistrationRequest
+    state: ControllerState, request: ControllerRegistrationRequest
 ) -> Decision[ControllerRegistrationResponse]:
-    if core.features.metadata_version < versions.CONTROLLER_REGISTRATIONS:
+    if state.features.metadata_version < versions.CONTROLLER_REGISTRATIONS:
         raise UnsupportedVersion("The current MetadataVersion is too old to support controller registrations.")
-    record = RegisterControllerRecord(
-        controller_id=request.controller_id,
-        incarnation_id=request.incarnation_id,
-        zk_migration_ready=request.zk_migration_ready,
-        end_points=[
-            ControllerEndpoint(name=at.name, host=at.host, port=at.port, security_protocol=at.security_protocol)
-            for at in request.listeners
-        ],
-        features=[
-            ControllerFeature(
-                name=item.name,
-                min_supported_version=item.min_supported_version,
-                max_supported_version=item.max_supported_version,
-            )
-            for item in request.features
-        ],
+    controller = ControllerRegistration(
+        request.controller_id,
+        request.incarnation_id,
+        request.zk_migration_ready,
+        tuple(Endpoint(at.name, at.host, at.port, at.security_protocol) for at in request.listeners),
+        tuple((item.name, item.min_supported_version, item.max_supported_version) for item in request.features),
     )
-    return Decision(core.versioned([record]), ControllerRegistrationResponse())
+    return Decision(state.versioned([controller.record()]), ControllerRegistrationResponse())
 
 
-def _check_cluster(core: "ControllerCore", request: BrokerRegistrationRequest) -> None:
-    if request.cluster_id != core.cluster_id:
-        raise InconsistentClusterId(f"Expected cluster ID {core.cluster_id}, but got cluster ID {request.cluster_id}")
+def _check_cluster(state: ControllerState, request: BrokerRegistrationRequest) -> None:
+    if request.cluster_id != state.cluster_id:
+        raise InconsistentClusterId(f"Expected cluster ID {state.cluster_id}, but got cluster ID {request.cluster_id}")
 
 
-def _check_features(core: "ControllerCore", request: BrokerRegistrationRequest) -> None:
-    features = {item.name: (item.min_supported_version, item.max_supported_version) for item in request.features}
-    reason = core.features.reason_not_to_register(features)
+def _check_features(state: ControllerState, request: BrokerRegistrationRequest) -> None:
+    reason = state.features.reason_not_to_register(_levels(request))
     if reason is not None:
         raise UnsupportedVersion(f"Unable to register because {reason}")
 
 
-def _check_directories(core: "ControllerCore", request: BrokerRegistrationRequest) -> None:
-    if core.features.metadata_version < versions.DIRECTORY_ASSIGNMENT:
+def _check_directories(state: ControllerState, request: BrokerRegistrationRequest) -> None:
+    if state.features.metadata_version < versions.DIRECTORY_ASSIGNMENT:
         return
     if not request.log_dirs:
         raise InvalidRegistration("No directories specified in request")
@@ -143,39 +121,31 @@ def _check_directories(core: "ControllerCore", request: BrokerRegistrationReques
     if len(set(request.log_dirs)) != len(request.log_dirs):
         raise InvalidRegistration("Duplicate directory ID in request")
     for directory in request.log_dirs:
-        owner = core.cluster.owners.get(directory)
+        owner = state.cluster.owners.get(directory)
         if owner is not None and owner != request.broker_id:
             raise InvalidRegistration(f"Broker {owner} is already registered with directory {directory.hex()}")
 
 
 def _record(
-    core: "ControllerCore",
+    state: ControllerState,
     request: BrokerRegistrationRequest,
     broker_epoch: int,
     same: BrokerRegistration | None,
 ) -> RegisterBrokerRecord:
     """A repeated registration of one incarnation keeps its epoch and its state."""
-    record = RegisterBrokerRecord(
-        broker_id=request.broker_id,
-        incarnation_id=request.incarnation_id,
-        broker_epoch=same.epoch if same else broker_epoch,
-        rack=request.rack,
-        fenced=same.is_fenced if same else True,
-        end_points=[
-            BrokerEndpoint(name=at.name, host=at.host, port=at.port, security_protocol=at.security_protocol)
-            for at in request.listeners
-        ],
-        features=[
-            BrokerFeature(
-                name=item.name,
-                min_supported_version=item.min_supported_version,
-                max_supported_version=item.max_supported_version,
-            )
-            for item in request.features
-        ],
+    broker = BrokerRegistration(
+        request.broker_id,
+        same.epoch if same else broker_epoch,
+        request.incarnation_id,
+        tuple(Endpoint(at.name, at.host, at.port, at.security_protocol) for at in request.listeners),
+        _levels(request),
+        request.rack,
+        same.fenced if same else True,
+        same.in_controlled_shutdown if same else False,
+        tuple(request.log_dirs),
     )
-    if core.features.metadata_version >= versions.CONTROLLED_SHUTDOWN:
-        record.in_controlled_shutdown = same.in_controlled_shutdown if same else False
-    if core.features.metadata_version >= versions.DIRECTORY_ASSIGNMENT:
-        record.log_dirs = list(request.log_dirs)
-    return record
+    return broker.record(state.features.metadata_version)
+
+
+def _levels(request: BrokerRegistrationRequest) -> Levels:
+    return tuple((item.name, item.min_supported_version, item.max_supported_version) for item in request.features)

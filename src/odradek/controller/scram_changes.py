@@ -2,9 +2,10 @@
 
 import hashlib
 import hmac
-from typing import TYPE_CHECKING
 
+from odradek.controller.state import ControllerState
 from odradek.metadata import versions
+from odradek.metadata.scram import SCRAM_SHA_256, SCRAM_SHA_512, ScramCredential
 from odradek.protocol.declare import Message
 from odradek.protocol.errors import (
     NONE,
@@ -26,18 +27,15 @@ from odradek.protocol.messages.k51_alter_user_scram_credentials import (
 from odradek.protocol.messages.metadata_cluster import RemoveUserScramCredentialRecord, UserScramCredentialRecord
 from odradek.replicated.decision import Decision
 
-if TYPE_CHECKING:
-    from odradek.controller.core import ControllerCore
-
-HASHES = {1: "sha256", 2: "sha512"}  # by mechanism: SCRAM-SHA-256, SCRAM-SHA-512
+HASHES = {SCRAM_SHA_256: "sha256", SCRAM_SHA_512: "sha512"}
 ITERATIONS = (4096, 16384)
 
 
 def alter_credentials(
-    core: "ControllerCore", request: AlterUserScramCredentialsRequest
+    state: ControllerState, request: AlterUserScramCredentialsRequest
 ) -> Decision[AlterUserScramCredentialsResponse]:
     """A user's changes are all made or none: the first refusal counts for the user."""
-    if core.features.metadata_version < versions.SCRAM:
+    if state.features.metadata_version < versions.SCRAM:
         raise UnsupportedVersion("The current metadata version does not support SCRAM")
     by_user: dict[str, list[Message]] = {}
     errors: dict[str, KafkaError] = {}
@@ -46,7 +44,7 @@ def alter_credentials(
     for item in wanted:
         changes = by_user.setdefault(item.name, [])
         try:
-            changes.append(_changed(core, item))
+            changes.append(_changed(state, item))
             if (item.name, item.mechanism) in seen:
                 raise DuplicateResource("A user credential cannot be altered twice in the same request")
             seen.add((item.name, item.mechanism))
@@ -54,16 +52,16 @@ def alter_credentials(
             errors.setdefault(item.name, error)
     records = [record for user, changes in by_user.items() if user not in errors for record in changes]
     results = [_result(user, errors.get(user)) for user in by_user]
-    return Decision(core.versioned(records), AlterUserScramCredentialsResponse(results=results))
+    return Decision(state.versioned(records), AlterUserScramCredentialsResponse(results=results))
 
 
-def _changed(core: "ControllerCore", item: ScramCredentialDeletion | ScramCredentialUpsertion) -> Message:
+def _changed(state: ControllerState, item: ScramCredentialDeletion | ScramCredentialUpsertion) -> Message:
     if not item.name:
         raise UnacceptableCredential("Username must not be empty")
     if item.mechanism not in HASHES:
         raise UnsupportedSaslMechanism("Unknown SCRAM mechanism")
     if isinstance(item, ScramCredentialDeletion):
-        if (item.name, item.mechanism) not in core.scram.credentials:
+        if state.scram.get((item.mechanism, item.name)) is None:
             raise ResourceNotFound("Attempt to delete a user credential that does not exist")
         return RemoveUserScramCredentialRecord(name=item.name, mechanism=item.mechanism)
     if item.iterations < ITERATIONS[0]:
@@ -78,14 +76,10 @@ def _changed(core: "ControllerCore", item: ScramCredentialDeletion | ScramCreden
 def _credential_record(item: ScramCredentialUpsertion) -> UserScramCredentialRecord:
     digest = HASHES[item.mechanism]
     client_key = hmac.digest(item.salted_password, b"Client Key", digest)
-    return UserScramCredentialRecord(
-        name=item.name,
-        mechanism=item.mechanism,
-        salt=item.salt,
-        stored_key=hashlib.new(digest, client_key).digest(),
-        server_key=hmac.digest(item.salted_password, b"Server Key", digest),
-        iterations=item.iterations,
-    )
+    stored_key = hashlib.new(digest, client_key).digest()
+    server_key = hmac.digest(item.salted_password, b"Server Key", digest)
+    credential = ScramCredential(item.salt, stored_key, server_key, item.iterations)
+    return credential.record(item.mechanism, item.name)
 
 
 def _result(user: str, error: KafkaError | None) -> AlterUserScramCredentialsResult:

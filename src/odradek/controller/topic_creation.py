@@ -5,17 +5,17 @@ All records of a request are one batch. Limits come before any work that grows w
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from odradek.config.errors import ConfigError
 from odradek.config.sources import check_topic_overrides
 from odradek.controller.assignment import check_replicas
 from odradek.controller.config_changes import MIN_INSYNC_REPLICAS
-from odradek.controller.configs import TOPIC
-from odradek.controller.partition import NO_LEADER
 from odradek.controller.placement import place
+from odradek.controller.state import ControllerState
 from odradek.controller.topic_names import check_collision, check_name
 from odradek.controller.topics import Topic
+from odradek.metadata.configs import TOPIC, config_record
+from odradek.metadata.partition import NO_LEADER
 from odradek.protocol.declare import Message, Uuid
 from odradek.protocol.errors import (
     NONE,
@@ -42,19 +42,16 @@ from odradek.protocol.messages.k37_create_partitions import (
     CreatePartitionsTopic,
     CreatePartitionsTopicResult,
 )
-from odradek.protocol.messages.metadata_topics import ClearElrRecord, ConfigRecord, PartitionRecord, TopicRecord
+from odradek.protocol.messages.metadata_topics import ClearElrRecord, PartitionRecord, TopicRecord
 from odradek.replicated.decision import Decision
 from odradek.replicated.runtime import RECORDS_PER_APPEND_MAX
-
-if TYPE_CHECKING:
-    from odradek.controller.core import ControllerCore
 
 _NOBODY: list[int] = []
 DEFAULT = -1  # as number of partitions or replicas: what the broker's config says
 
 
-def create_topics(core: "ControllerCore", request: CreateTopicsRequest) -> Decision[CreateTopicsResponse]:
-    _check_size(core, sum(topic.num_partitions for topic in request.topics if topic.num_partitions > 0))
+def create_topics(state: ControllerState, request: CreateTopicsRequest) -> Decision[CreateTopicsResponse]:
+    _check_size(state, sum(topic.num_partitions for topic in request.topics if topic.num_partitions > 0))
     named = Counter(topic.name for topic in request.topics)
     records: list[Message] = []
     results: dict[str, CreatableTopicResult] = {}
@@ -63,50 +60,47 @@ def create_topics(core: "ControllerCore", request: CreateTopicsRequest) -> Decis
             results[topic.name] = refused_topic(topic.name, InvalidRequest("Duplicate topic name."))
             continue
         try:
-            new = _new_topic(core, topic)
+            new = _new_topic(state, topic)
         except KafkaError as error:
             results[topic.name] = refused_topic(topic.name, error)
             continue
         records += new
         if len(records) > RECORDS_PER_APPEND_MAX:
             raise PolicyViolation("Unable to perform excessively large batch operation.")
-        results[topic.name] = _created(core, topic, new)
+        results[topic.name] = _created(state, topic, new)
     response = CreateTopicsResponse(topics=list(results.values()))
-    return Decision(core.versioned(() if request.validate_only else records), response)
+    return Decision(state.versioned(() if request.validate_only else records), response)
 
 
 def refused_topic(name: str, error: KafkaError) -> CreatableTopicResult:
     return CreatableTopicResult(name=name, error_code=error.code, error_message=error.message)
 
 
-def _check_size(core: "ControllerCore", partitions: int) -> None:
+def _check_size(state: ControllerState, partitions: int) -> None:
     if partitions > RECORDS_PER_APPEND_MAX:
         raise PolicyViolation("Excessively large number of partitions per request.")
 
 
-def _new_topic(core: "ControllerCore", topic: CreatableTopic) -> list[Message]:
+def _new_topic(state: ControllerState, topic: CreatableTopic) -> list[Message]:
     if topic.name == CLUSTER_METADATA_TOPIC:
         raise InvalidRequest(f"Creation of internal topic {CLUSTER_METADATA_TOPIC} is prohibited.")
     check_name(topic.name)
-    if topic.name in core.topics.by_name:
+    if topic.name in state.topics.by_name:
         raise TopicAlreadyExists(f"Topic '{topic.name}' already exists.")
-    check_collision(core.topics, topic.name)
-    configs = _checked_configs(core, topic)
-    topic_id = Uuid(core.new_topic_id())
-    shapes = _partitions(core, topic)
+    check_collision(state.topics, topic.name)
+    configs = _checked_configs(state, topic)
+    topic_id = Uuid(state.new_topic_id())
+    shapes = _partitions(state, topic)
     head: list[Message] = [TopicRecord(name=topic.name, topic_id=topic_id)]
-    config_records = [
-        ConfigRecord(resource_type=TOPIC, resource_name=topic.name, name=name, value=value)
-        for name, value in configs.items()
-    ]
-    is_topic_first = core.release.behaviour.writes_topics_before_configs
+    config_records = [config_record((TOPIC, topic.name), name, value) for name, value in configs.items()]
+    is_topic_first = state.release.behaviour.writes_topics_before_configs
     head = [*head, *config_records] if is_topic_first else [*config_records, *head]
-    if core.features.has_eligible_leader_replicas and MIN_INSYNC_REPLICAS in configs:
+    if state.features.has_eligible_leader_replicas and MIN_INSYNC_REPLICAS in configs:
         head.append(ClearElrRecord(topic_name=topic.name))
     return head + _partition_records(topic_id, shapes, first=0)
 
 
-def _checked_configs(core: "ControllerCore", topic: CreatableTopic) -> dict[str, str]:
+def _checked_configs(state: ControllerState, topic: CreatableTopic) -> dict[str, str]:
     configs: dict[str, str] = {}
     for config in topic.configs:
         if config.value is None:
@@ -114,37 +108,37 @@ def _checked_configs(core: "ControllerCore", topic: CreatableTopic) -> dict[str,
         configs[config.name] = config.value
     if configs:
         try:
-            check_topic_overrides(core.configs.layers, configs)
+            check_topic_overrides(state.configs.layers, configs)
         except ConfigError as error:
             raise InvalidConfig(str(error)) from None
     return configs
 
 
-def _partitions(core: "ControllerCore", topic: CreatableTopic) -> Sequence["Shape"]:
+def _partitions(state: ControllerState, topic: CreatableTopic) -> Sequence["Shape"]:
     if topic.assignments:
-        return _by_hand(core, topic)
+        return _by_hand(state, topic)
     if topic.num_partitions < DEFAULT or topic.num_partitions == 0:
         raise InvalidPartitions("Number of partitions was set to an invalid non-positive value.")
     if topic.replication_factor < DEFAULT or topic.replication_factor == 0:
         raise InvalidReplicationFactor("Replication factor must be larger than 0, or -1 to use the default value.")
-    config = core.configs.layers.config
+    config = state.configs.layers.config
     count = config["num.partitions"] if topic.num_partitions == DEFAULT else topic.num_partitions
     factor = config["default.replication.factor"] if topic.replication_factor == DEFAULT else topic.replication_factor
-    _check_size(core, count)
-    return _shapes(core, _place(core, count, factor))
+    _check_size(state, count)
+    return _shapes(state, _place(state, count, factor))
 
 
-def _place(core: "ControllerCore", count: int, factor: int, first: int = 0) -> list[list[int]]:
+def _place(state: ControllerState, count: int, factor: int, first: int = 0) -> list[list[int]]:
     try:
-        return place(core.cluster.hosts(), count, factor, core.stream, first)
+        return place(state.cluster.hosts(), count, factor, state.stream, first)
     except InvalidReplicationFactor as error:
-        knows_cordoned = core.release.behaviour.knows_cordoned_dirs
+        knows_cordoned = state.release.behaviour.knows_cordoned_dirs
         cordoned = " or some brokers have all their log directories cordoned" if knows_cordoned else ""
         reason = error.message if error.message.endswith(".") else f"{error.message}{cordoned}."
         raise InvalidReplicationFactor(f"Unable to replicate the partition {factor} time(s): {reason}") from None
 
 
-def _by_hand(core: "ControllerCore", topic: CreatableTopic) -> Sequence["Shape"]:
+def _by_hand(state: ControllerState, topic: CreatableTopic) -> Sequence["Shape"]:
     if topic.replication_factor != DEFAULT:
         raise InvalidRequest("A manual partition assignment was specified, but replication factor was not set to -1.")
     if topic.num_partitions != DEFAULT:
@@ -156,15 +150,15 @@ def _by_hand(core: "ControllerCore", topic: CreatableTopic) -> Sequence["Shape"]
                 f"Found multiple manual partition assignments for partition {item.partition_index}"
             )
         factor = len(next(iter(found.values()))) if found else None
-        check_replicas(core.cluster, item.broker_ids, factor)
+        check_replicas(state.cluster, item.broker_ids, factor)
         found[item.partition_index] = item.broker_ids
     if set(found) != set(range(len(found))):
         raise InvalidReplicaAssignment("partitions should be a consecutive 0-based integer sequence")
-    return [_assigned(core, found[index], index) for index in range(len(found))]
+    return [_assigned(state, found[index], index) for index in range(len(found))]
 
 
-def _assigned(core: "ControllerCore", replicas: list[int], index: int) -> "Shape":
-    shape = Shape(core, replicas)
+def _assigned(state: ControllerState, replicas: list[int], index: int) -> "Shape":
+    shape = Shape(state, replicas)
     if not shape.isr:
         raise InvalidReplicaAssignment(
             f"All brokers specified in the manual partition assignment for partition {index} are fenced or in"
@@ -181,13 +175,13 @@ class Shape:
 
     __slots__ = ("directories", "isr", "leader", "replicas")
 
-    def __init__(self, core: "ControllerCore", replicas: list[int]) -> None:
+    def __init__(self, state: ControllerState, replicas: list[int]) -> None:
         self.replicas = replicas
-        self.isr = [replica for replica in replicas if core.cluster.is_active(replica)]
+        self.isr = [replica for replica in replicas if state.cluster.is_active(replica)]
         self.leader = self.isr[0] if self.isr else NO_LEADER
         self.directories: list[Uuid] | None = None
-        if core.has_directories:
-            self.directories = [Uuid(core.cluster.default_directory(replica)) for replica in replicas]
+        if state.has_directories:
+            self.directories = [Uuid(state.cluster.default_directory(replica)) for replica in replicas]
 
     def to_record(self, topic_id: Uuid, index: int) -> PartitionRecord:
         record = PartitionRecord()
@@ -203,14 +197,14 @@ class Shape:
         return record
 
 
-def _shapes(core: "ControllerCore", placed: list[list[int]]) -> list["Shape"]:
+def _shapes(state: ControllerState, placed: list[list[int]]) -> list["Shape"]:
     known: dict[tuple[int, ...], Shape] = {}
     shapes = []
     for replicas in placed:
         key = tuple(replicas)
         shape = known.get(key)
         if shape is None:
-            shape = known[key] = Shape(core, replicas)
+            shape = known[key] = Shape(state, replicas)
         shapes.append(shape)
     return shapes
 
@@ -219,7 +213,7 @@ def _partition_records(topic_id: Uuid, shapes: Sequence["Shape"], first: int) ->
     return [shape.to_record(topic_id, index) for index, shape in enumerate(shapes, first)]
 
 
-def _created(core: "ControllerCore", topic: CreatableTopic, records: list[Message]) -> CreatableTopicResult:
+def _created(state: ControllerState, topic: CreatableTopic, records: list[Message]) -> CreatableTopicResult:
     head = next(record for record in records if isinstance(record, TopicRecord))
     overrides = {config.name: config.value or "" for config in topic.configs}
     first = records[-1]
@@ -230,14 +224,14 @@ def _created(core: "ControllerCore", topic: CreatableTopic, records: list[Messag
         error_message=None,
         num_partitions=first.partition_id + 1,  # the last record is the last partition
         replication_factor=len(first.replicas),
-        configs=core.configs.described_topic(overrides),
+        configs=state.configs.described_topic(overrides),
     )
 
 
 # More partitions for a topic that is there
 
 
-def create_partitions(core: "ControllerCore", request: CreatePartitionsRequest) -> Decision[CreatePartitionsResponse]:
+def create_partitions(state: ControllerState, request: CreatePartitionsRequest) -> Decision[CreatePartitionsResponse]:
     named = Counter(topic.name for topic in request.topics)
     records: list[Message] = []
     results: dict[str, CreatePartitionsTopicResult] = {}
@@ -246,14 +240,14 @@ def create_partitions(core: "ControllerCore", request: CreatePartitionsRequest) 
         try:
             if named[topic.name] > 1:
                 raise InvalidRequest("Duplicate topic name.")
-            records += _grown(core, topic)
+            records += _grown(state, topic)
         except KafkaError as refusal:
             error = refusal
         results[topic.name] = grown_result(topic.name, error)
     if len(records) > RECORDS_PER_APPEND_MAX:
         raise PolicyViolation("Unable to perform excessively large batch operation.")
     response = CreatePartitionsResponse(results=list(results.values()))
-    return Decision(core.versioned(() if request.validate_only else records), response)
+    return Decision(state.versioned(() if request.validate_only else records), response)
 
 
 def grown_result(name: str, error: KafkaError | None) -> CreatePartitionsTopicResult:
@@ -263,8 +257,8 @@ def grown_result(name: str, error: KafkaError | None) -> CreatePartitionsTopicRe
     return CreatePartitionsTopicResult(name=name, error_code=error.code, error_message=message)
 
 
-def _grown(core: "ControllerCore", wanted: CreatePartitionsTopic) -> list[Message]:
-    topic = core.topics.by_name.get(wanted.name)
+def _grown(state: ControllerState, wanted: CreatePartitionsTopic) -> list[Message]:
+    topic = state.topics.by_name.get(wanted.name)
     if topic is None:
         raise UnknownTopicOrPartition()
     current = len(topic.partitions)
@@ -278,17 +272,17 @@ def _grown(core: "ControllerCore", wanted: CreatePartitionsTopic) -> list[Messag
             f"Attempted to add {more} additional partition(s), but only {len(wanted.assignments)} assignment(s) were"
             " specified."
         )
-    _check_size(core, more)
-    return _partition_records(Uuid(topic.id), _more(core, topic, wanted, more), first=current)
+    _check_size(state, more)
+    return _partition_records(Uuid(topic.id), _more(state, topic, wanted, more), first=current)
 
 
-def _more(core: "ControllerCore", topic: Topic, wanted: CreatePartitionsTopic, more: int) -> Sequence["Shape"]:
+def _more(state: ControllerState, topic: Topic, wanted: CreatePartitionsTopic, more: int) -> Sequence["Shape"]:
     factor = len(topic.partitions[0].replicas)
     current = len(topic.partitions)
     if wanted.assignments is None:
-        return _shapes(core, _place(core, more, factor, first=current))
+        return _shapes(state, _place(state, more, factor, first=current))
     shapes = []
     for number, item in enumerate(wanted.assignments):
-        check_replicas(core.cluster, item.broker_ids, factor)
-        shapes.append(_assigned(core, item.broker_ids, current + number))
+        check_replicas(state.cluster, item.broker_ids, factor)
+        shapes.append(_assigned(state, item.broker_ids, current + number))
     return shapes

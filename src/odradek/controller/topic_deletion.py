@@ -1,8 +1,8 @@
 """DeleteTopics: by name or by id, each topic by itself."""
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from odradek.controller.state import ControllerState
 from odradek.controller.topics import Topic
 from odradek.protocol.declare import Uuid
 from odradek.protocol.errors import (
@@ -23,9 +23,6 @@ from odradek.protocol.messages.k20_delete_topics import (
 from odradek.protocol.messages.metadata_topics import RemoveTopicRecord
 from odradek.replicated.decision import Decision
 
-if TYPE_CHECKING:
-    from odradek.controller.core import ControllerCore
-
 WITH_IDS = 6  # the version from which a topic is named by name or by id
 KNOWS_DISABLED = 3  # the version from which clients know TOPIC_DELETION_DISABLED
 
@@ -42,8 +39,8 @@ def _key(item: DeleteTopicState) -> Key:
     return item.name, item.topic_id
 
 
-def delete_topics(core: "ControllerCore", request: DeleteTopicsRequest, version: int) -> Decision[DeleteTopicsResponse]:
-    if not core.configs.layers.config["delete.topic.enable"]:
+def delete_topics(state: ControllerState, request: DeleteTopicsRequest, version: int) -> Decision[DeleteTopicsResponse]:
+    if not state.configs.layers.config["delete.topic.enable"]:
         raise TopicDeletionDisabled() if version >= KNOWS_DISABLED else InvalidRequest(TopicDeletionDisabled.message)
     named = Counter(wanted_topics(request, version))
     records: dict[bytes, RemoveTopicRecord] = {}
@@ -52,13 +49,13 @@ def delete_topics(core: "ControllerCore", request: DeleteTopicsRequest, version:
         error: KafkaError | None = None
         name, topic_id = key
         try:
-            topic = _found(core, key, times)
+            topic = _found(state, key, times)
             records[topic.id] = RemoveTopicRecord(topic_id=Uuid(topic.id))
             name, topic_id = topic.name, topic.id
         except KafkaError as refusal:
             error = refusal
         results.append(deleted_result((name, topic_id), error))
-    return Decision(core.versioned(list(records.values())), DeleteTopicsResponse(responses=results), is_atomic=False)
+    return Decision(state.versioned(list(records.values())), DeleteTopicsResponse(responses=results), is_atomic=False)
 
 
 def deleted_result(key: Key, error: KafkaError | None) -> DeletableTopicResult:
@@ -70,7 +67,7 @@ def deleted_result(key: Key, error: KafkaError | None) -> DeletableTopicResult:
     return result
 
 
-def _found(core: "ControllerCore", key: Key, times: int) -> Topic:
+def _found(state: ControllerState, key: Key, times: int) -> Topic:
     name, topic_id = key
     has_id = topic_id != ZERO_UUID
     if name is None and not has_id:
@@ -79,7 +76,7 @@ def _found(core: "ControllerCore", key: Key, times: int) -> Topic:
         raise InvalidRequest("You may not specify both topic name and topic id.")
     if times > 1:
         raise InvalidRequest("Duplicate topic id." if has_id else "Duplicate topic name.")
-    topic = core.topics.by_id.get(topic_id) if has_id else core.topics.by_name.get(name or "")
+    topic = state.topics.by_id.get(topic_id) if has_id else state.topics.by_name.get(name or "")
     if topic is None:
         if has_id:
             raise UnknownTopicId("This server does not host this topic ID.")

@@ -7,14 +7,9 @@ leader, so that a broker that comes costs what waits for it. `validate` derives 
 
 from collections.abc import Iterable, Iterator
 
-from odradek.controller.partition import NO_LEADER, Partition
-from odradek.protocol.messages.metadata_topics import (
-    ClearElrRecord,
-    PartitionChangeRecord,
-    PartitionRecord,
-    RemoveTopicRecord,
-    TopicRecord,
-)
+from odradek.broken_rule import require
+from odradek.metadata.partition import NO_LEADER, PartitionRegistration
+from odradek.metadata.topics import TopicsReplay
 
 Place = tuple[bytes, int]  # topic id and partition
 
@@ -25,13 +20,16 @@ class Topic:
     def __init__(self, name: str, topic_id: bytes) -> None:
         self.name = name
         self.id = topic_id
-        self.partitions: dict[int, Partition] = {}
+        self.partitions: dict[int, PartitionRegistration] = {}
+
+    def partition(self, index: int) -> PartitionRegistration | None:
+        return self.partitions.get(index)
 
     def __repr__(self) -> str:
         return f"Topic({self.name}, {len(self.partitions)} partitions)"
 
 
-class Topics:
+class Topics(TopicsReplay[Topic]):
     __slots__ = ("by_id", "by_name", "in_sync", "leaderless", "not_preferred", "reassigning", "with_collisions")
 
     def __init__(self) -> None:
@@ -52,54 +50,48 @@ class Topics:
     def leads_any(self, broker_id: int) -> bool:
         return next(self.led_by(broker_id), None) is not None
 
-    # Records
+    # Where topics are kept
 
-    def replay_topic(self, record: TopicRecord) -> None:
-        assert record.name not in self.by_name, f"topic {record.name} is there already"
-        topic = Topic(record.name, record.topic_id)
-        self.by_id[topic.id] = self.by_name[topic.name] = topic
-        if _may_collide(topic.name):
-            self.with_collisions.setdefault(collision_form(topic.name), {})[topic.name] = None
+    def id_of(self, name: str) -> bytes | None:
+        topic = self.by_name.get(name)
+        return None if topic is None else topic.id
 
-    def replay_partition(self, record: PartitionRecord) -> None:
-        topic = self.by_id[record.topic_id]
-        place = (topic.id, record.partition_id)
-        self._put(topic, place, topic.partitions.get(record.partition_id), Partition.from_record(record))
+    def find(self, topic_id: bytes) -> Topic | None:
+        return self.by_id.get(topic_id)
 
-    def replay_partition_change(self, record: PartitionChangeRecord) -> None:
-        topic = self.by_id[record.topic_id]
-        before = topic.partitions[record.partition_id]
-        self._put(topic, (topic.id, record.partition_id), before, before.changed(record))
+    def add_topic(self, name: str, topic_id: bytes) -> None:
+        self.by_id[topic_id] = self.by_name[name] = Topic(name, topic_id)
+        if _may_collide(name):
+            self.with_collisions.setdefault(collision_form(name), {})[name] = None
 
-    def replay_clear_elr(self, record: ClearElrRecord) -> None:
-        topics = [self.by_name[record.topic_name]] if record.topic_name else list(self.by_id.values())
-        for topic in topics:
-            for index, before in topic.partitions.items():
-                if before.elr or before.last_known_elr:
-                    change = PartitionChangeRecord(eligible_leader_replicas=[], last_known_elr=[])
-                    self._put(topic, (topic.id, index), before, before.changed(change))
-
-    def replay_remove(self, record: RemoveTopicRecord) -> Topic:
-        topic = self.by_id.pop(record.topic_id)
+    def remove_topic(self, topic_id: bytes, topic: Topic) -> None:
+        del self.by_id[topic_id]
         del self.by_name[topic.name]
         for index, partition in topic.partitions.items():
-            self._unindex((topic.id, index), partition)
+            self._unindex((topic_id, index), partition)
         if _may_collide(topic.name):
             form = collision_form(topic.name)
             del self.with_collisions[form][topic.name]
             if not self.with_collisions[form]:
                 del self.with_collisions[form]
-        return topic
+
+    def put_partition(self, topic: Topic, index: int, partition: PartitionRegistration) -> None:
+        place = (topic.id, index)
+        before = topic.partitions.get(index)
+        if before is not None:
+            self._unindex(place, before)
+        topic.partitions[index] = partition
+        self._index(place, partition)
+
+    def topic_ids(self) -> list[bytes]:
+        return list(self.by_id)
+
+    def partitions_of(self, topic_id: bytes) -> list[tuple[int, PartitionRegistration]]:
+        return list(self.by_id[topic_id].partitions.items())
 
     # Indexes
 
-    def _put(self, topic: Topic, place: Place, before: Partition | None, after: Partition) -> None:
-        if before is not None:
-            self._unindex(place, before)
-        topic.partitions[place[1]] = after
-        self._index(place, after)
-
-    def _index(self, place: Place, partition: Partition) -> None:
+    def _index(self, place: Place, partition: PartitionRegistration) -> None:
         in_sync = self.in_sync
         for broker_id in _candidates(partition):
             places = in_sync.get(broker_id)
@@ -113,7 +105,7 @@ class Topics:
         if partition.adding or partition.removing:
             self.reassigning[place] = None
 
-    def _unindex(self, place: Place, partition: Partition) -> None:
+    def _unindex(self, place: Place, partition: PartitionRegistration) -> None:
         for broker_id in _candidates(partition):
             places = self.in_sync[broker_id]
             del places[place]
@@ -127,21 +119,25 @@ class Topics:
         """Derives every index anew from the topics, and holds each partition to the rules of a partition."""
         fresh = Topics()
         for topic in self.by_id.values():
-            assert self.by_name[topic.name] is topic
-            assert sorted(topic.partitions) == list(range(len(topic.partitions))), f"{topic} has a hole"
+            require(self.by_name[topic.name] is topic, f"{topic} is found by its name")
+            require(sorted(topic.partitions) == list(range(len(topic.partitions))), f"{topic} has no hole")
             if _may_collide(topic.name):
-                assert topic.name in self.with_collisions[collision_form(topic.name)]
+                require(topic.name in self.with_collisions[collision_form(topic.name)], f"{topic} is told as colliding")
             for index, partition in topic.partitions.items():
                 _check(partition)
                 fresh._index((topic.id, index), partition)
-        assert len(self.by_name) == len(self.by_id)
-        assert sum(map(len, self.with_collisions.values())) == sum(map(_may_collide, self.by_name))
-        assert {broker: set(places) for broker, places in self.in_sync.items()} == {
-            broker: set(places) for broker, places in fresh.in_sync.items()
-        }
-        assert self.leaderless.keys() == fresh.leaderless.keys()
-        assert self.reassigning.keys() == fresh.reassigning.keys()
-        assert self.not_preferred.keys() == fresh.not_preferred.keys()
+        require(len(self.by_name) == len(self.by_id), "every name is that of one topic")
+        colliding = sum(map(len, self.with_collisions.values()))
+        require(colliding == sum(map(_may_collide, self.by_name)), "no name is told as colliding that is gone")
+        self._check_indexes(fresh)
+
+    def _check_indexes(self, fresh: "Topics") -> None:
+        held = {broker: set(places) for broker, places in self.in_sync.items()}
+        derived = {broker: set(places) for broker, places in fresh.in_sync.items()}
+        require(held == derived, "the index of who is in sync is that of the partitions")
+        require(self.leaderless.keys() == fresh.leaderless.keys(), "who has no leader is in the index of those")
+        require(self.reassigning.keys() == fresh.reassigning.keys(), "what moves is in the index of that")
+        require(self.not_preferred.keys() == fresh.not_preferred.keys(), "what another replica leads is in its index")
 
 
 def collision_form(name: str) -> str:
@@ -153,19 +149,21 @@ def _may_collide(name: str) -> bool:
     return "." in name or "_" in name
 
 
-def _candidates(partition: Partition) -> Iterable[int]:
+def _candidates(partition: PartitionRegistration) -> Iterable[int]:
     if not partition.elr and not partition.last_known_elr:
         return partition.isr
     return {*partition.isr, *partition.elr, *partition.last_known_elr}
 
 
-def _check(partition: Partition) -> None:
+def _check(partition: PartitionRegistration) -> None:
     """C10 of the reliability page, and what every partition owes its readers."""
     replicas = set(partition.replicas)
-    assert len(replicas) == len(partition.replicas) == len(partition.directories), partition
-    assert set(partition.isr) <= replicas, partition
-    assert set(partition.elr) <= replicas, partition
-    assert not set(partition.isr) & set(partition.elr), partition
-    assert partition.leader == NO_LEADER or partition.leader in partition.isr, partition
-    assert set(partition.adding) <= replicas, partition
-    assert set(partition.removing) <= replicas, partition
+    shown = repr(partition)
+    require(len(replicas) == len(partition.replicas), f"no broker has two replicas: {shown}")
+    require(len(replicas) == len(partition.directories), f"every replica has a directory: {shown}")
+    require(set(partition.isr) <= replicas, f"C10: who is in sync is a replica: {shown}")
+    require(set(partition.elr) <= replicas, f"who is eligible is a replica: {shown}")
+    require(not set(partition.isr) & set(partition.elr), f"who is in sync is not counted as eligible: {shown}")
+    require(partition.leader in (NO_LEADER, *partition.isr), f"C10: the leader is in sync: {shown}")
+    require(set(partition.adding) <= replicas, f"who is added is a replica: {shown}")
+    require(set(partition.removing) <= replicas, f"who is removed is a replica: {shown}")

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from odradek.handlers.call import Call
-from odradek.metadata.image import BrokerImage, Endpoint
+from odradek.metadata.registration import BrokerRegistration, Endpoint
 
 if TYPE_CHECKING:
     from odradek.metadata.image import MetadataImage
 
 
-def brokers_on(call: Call, *, include_fenced: bool = False) -> Iterator[tuple[BrokerImage, Endpoint]]:
+def brokers_on(call: Call, *, include_fenced: bool = False) -> Iterator[tuple[BrokerRegistration, Endpoint]]:
     """Every broker that has the listener of this connection, with its address there; fenced ones if asked for."""
     image: MetadataImage = call.services.metadata.image
     for broker in image.cluster.brokers.values():

@@ -29,7 +29,8 @@ from odradek.handlers.cluster_nodes import a_live_broker, brokers_on
 from odradek.handlers.partition_view import PartitionViews
 from odradek.handlers.serves import serves
 from odradek.handlers.topic_names import is_legal_name
-from odradek.metadata.image import MetadataImage, TopicImage
+from odradek.metadata.image import MetadataImage
+from odradek.metadata.topics import TopicImage
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
 from odradek.protocol.field import ZERO_UUID

@@ -6,11 +6,10 @@ directory. Metadata and DescribeTopicPartitions tell all of it in the same way.
 
 from typing import NamedTuple
 
-from odradek.metadata.image import MetadataImage, PartitionImage
-from odradek.metadata.topics import DIRECTORY_LOST, DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, NO_LEADER
+from odradek.metadata.directory_ids import is_online
+from odradek.metadata.image import MetadataImage
+from odradek.metadata.partition import NO_LEADER, PartitionRegistration
 from odradek.protocol import errors
-
-_NOT_YET_ANYWHERE = frozenset({DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED})
 
 
 class PartitionView(NamedTuple):
@@ -55,7 +54,7 @@ class PartitionViews:
         self._directories = {broker.id: frozenset(broker.directories) for broker in reachable}
         self._known: dict[tuple[object, ...], PartitionView] = {}
 
-    def of(self, partition: PartitionImage) -> PartitionView:
+    def of(self, partition: PartitionRegistration) -> PartitionView:
         """Partitions that lie in the same place look the same, and share one view."""
         place = (partition.leader, partition.replicas, partition.isr, partition.directories)
         view = self._known.get(place)
@@ -63,12 +62,12 @@ class PartitionViews:
             view = self._known[place] = self._view(partition)
         return view
 
-    def _view(self, partition: PartitionImage) -> PartitionView:
+    def _view(self, partition: PartitionRegistration) -> PartitionView:
         replicas, isr = list(partition.replicas), list(partition.isr)
         offline = [
             replica
             for replica, directory in zip(partition.replicas, partition.directories, strict=True)
-            if replica not in self._live or not self._is_online(replica, directory)
+            if replica not in self._live or not is_online(directory, self._directories[replica])
         ]
         if self._only_reachable:
             replicas = [replica for replica in replicas if replica in self._reachable]
@@ -83,10 +82,3 @@ class PartitionViews:
         if self._tells_missing_listener and leader in self._image.cluster.brokers:
             return errors.ListenerNotFound.code
         return errors.LeaderNotAvailable.code
-
-    def _is_online(self, replica: int, directory: bytes) -> bool:
-        online = self._directories[replica]
-        if directory in online or directory in _NOT_YET_ANYWHERE:
-            return True
-        # a broker from before log directories had ids registers none
-        return not online and directory != DIRECTORY_LOST

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from odradek.metadata.entries import Entries, EntriesDelta
 from odradek.metadata.persistent_map import Map
 from odradek.metadata.replay_error import ReplayError
 from odradek.protocol.declare import Message, Uuid
@@ -21,29 +22,9 @@ class Acl(NamedTuple):
     operation: int
     permission_type: int
 
-
-class AclsImage(NamedTuple):
-    by_id: Map[bytes, Acl]
-
-    def records(self) -> Iterator[Message]:
-        for acl_id, acl in self.by_id.items():
-            yield AccessControlEntryRecord(id=Uuid(acl_id), **acl._asdict())
-
-
-EMPTY = AclsImage(Map())
-
-
-class AclsDelta:
-    """`changed` has each entry that a record has named, None for one that is gone."""
-
-    __slots__ = ("_image", "changed")
-
-    def __init__(self, image: AclsImage) -> None:
-        self._image = image
-        self.changed: dict[bytes, Acl | None] = {}
-
-    def replay_entry(self, record: AccessControlEntryRecord) -> None:
-        self.changed[record.id] = Acl(
+    @classmethod
+    def from_record(cls, record: AccessControlEntryRecord) -> "Acl":
+        return cls(
             record.resource_type,
             record.resource_name,
             record.pattern_type,
@@ -53,11 +34,41 @@ class AclsDelta:
             record.permission_type,
         )
 
+    def record(self, acl_id: bytes) -> AccessControlEntryRecord:
+        return AccessControlEntryRecord(id=Uuid(acl_id), **self._asdict())
+
+
+class AclsReplay(Entries[bytes, Acl]):
+    """What the records about access control entries do to them."""
+
+    __slots__ = ()
+
+    def replay_entry(self, record: AccessControlEntryRecord) -> None:
+        self.put(record.id, Acl.from_record(record))
+
     def replay_remove(self, record: RemoveAccessControlEntryRecord) -> None:
-        known = self.changed[record.id] if record.id in self.changed else self._image.by_id.get(record.id)
-        if known is None:
+        if self.get(record.id) is None:
             raise ReplayError(f"there is no access control entry with the id {format_uuid(record.id)}")
-        self.changed[record.id] = None
+        self.put(record.id, None)
+
+
+class AclsImage(NamedTuple):
+    by_id: Map[bytes, Acl]
+
+    def records(self) -> Iterator[Message]:
+        for acl_id, acl in self.by_id.items():
+            yield acl.record(acl_id)
+
+
+EMPTY = AclsImage(Map())
+
+
+class AclsDelta(EntriesDelta[bytes, Acl], AclsReplay):
+    __slots__ = ("_image",)
+
+    def __init__(self, image: AclsImage) -> None:
+        super().__init__(image.by_id)
+        self._image = image
 
     def apply(self) -> AclsImage:
-        return AclsImage(self._image.by_id.changed(self.changed)) if self.changed else self._image
+        return AclsImage(self.applied()) if self.changed else self._image

@@ -7,7 +7,8 @@ credentials that let the first users in. kraft.version is not among them: it is 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from odradek.metadata.snapshot_file import CorruptSnapshot, Versioned, read_snapshot, snapshot_bytes
+from odradek.metadata.record_versions import Versioned
+from odradek.metadata.snapshot_file import CorruptSnapshot, read_snapshot, snapshot_bytes
 from odradek.metadata.versions import KRAFT_VERSION, LOWEST_TO_FORMAT, METADATA_VERSION, levels_at_format
 from odradek.protocol.messages.metadata_cluster import FeatureLevelRecord, UserScramCredentialRecord
 from odradek.protocol.releases import Release

@@ -7,10 +7,11 @@ once per change of the cluster and not per request.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from odradek.metadata.cluster import BrokerImage, Endpoint
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import EMPTY, MetadataImage
-from odradek.metadata.topics import NO_LEADER, PartitionImage, TopicImage
+from odradek.metadata.partition import NO_LEADER, PartitionRegistration
+from odradek.metadata.registration import BrokerRegistration, Endpoint
+from odradek.metadata.topics import TopicImage
 
 
 class BrokerNode(NamedTuple):
@@ -29,7 +30,7 @@ class MetadataCache:
 
     def __init__(self, image: MetadataImage = EMPTY) -> None:
         self.image = image
-        self._alive: list[BrokerImage] | None = None
+        self._alive: list[BrokerRegistration] | None = None
         self._nodes: dict[str, dict[int, BrokerNode]] = {}
 
     def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
@@ -59,15 +60,15 @@ class MetadataCache:
         topic = self.topic_by_id(topic_id)
         return None if topic is None else topic.name
 
-    def partition(self, topic: str, index: int) -> PartitionImage | None:
+    def partition(self, topic: str, index: int) -> PartitionRegistration | None:
         found = self.topic(topic)
         return None if found is None else found.partitions.get(index)
 
     # Brokers
 
-    def broker(self, broker_id: int) -> BrokerImage | None:
+    def broker(self, broker_id: int) -> BrokerRegistration | None:
         """Fenced ones as well."""
-        broker: BrokerImage | None = self.image.cluster.brokers.get(broker_id)
+        broker: BrokerRegistration | None = self.image.cluster.brokers.get(broker_id)
         return broker
 
     def is_alive(self, broker_id: int) -> bool:
@@ -78,7 +79,7 @@ class MetadataCache:
         broker = self.broker(broker_id)
         return broker is not None and broker.in_controlled_shutdown
 
-    def alive_brokers(self) -> list[BrokerImage]:
+    def alive_brokers(self) -> list[BrokerRegistration]:
         """By id. The list is the cache's own."""
         if self._alive is None:
             self._alive = [broker for broker in self.image.cluster.brokers.values() if not broker.fenced]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from odradek.metadata.entries import EntriesDelta
 from odradek.metadata.persistent_map import Map
 from odradek.protocol.declare import Message
 from odradek.protocol.messages.metadata_cluster import DelegationTokenRecord, RemoveDelegationTokenRecord
@@ -18,30 +19,9 @@ class DelegationToken(NamedTuple):
     max_timestamp: int
     expiration_timestamp: int
 
-
-class DelegationTokensImage(NamedTuple):
-    by_id: Map[str, DelegationToken]
-
-    def records(self) -> Iterator[Message]:
-        for token_id, token in self.by_id.items():
-            fields = {**token._asdict(), "renewers": list(token.renewers)}
-            yield DelegationTokenRecord(token_id=token_id, **fields)
-
-
-EMPTY = DelegationTokensImage(Map())
-
-
-class DelegationTokensDelta:
-    """`changed` has each token that a record has named, None for one that is gone."""
-
-    __slots__ = ("_image", "changed")
-
-    def __init__(self, image: DelegationTokensImage) -> None:
-        self._image = image
-        self.changed: dict[str, DelegationToken | None] = {}
-
-    def replay_token(self, record: DelegationTokenRecord) -> None:
-        self.changed[record.token_id] = DelegationToken(
+    @classmethod
+    def from_record(cls, record: DelegationTokenRecord) -> "DelegationToken":
+        return cls(
             record.owner,
             record.requester,
             tuple(record.renewers),
@@ -50,8 +30,37 @@ class DelegationTokensDelta:
             record.expiration_timestamp,
         )
 
+    def record(self, token_id: str) -> DelegationTokenRecord:
+        fields = {**self._asdict(), "renewers": list(self.renewers)}
+        return DelegationTokenRecord(token_id=token_id, **fields)
+
+
+class DelegationTokensImage(NamedTuple):
+    by_id: Map[str, DelegationToken]
+
+    def records(self) -> Iterator[Message]:
+        for token_id, token in self.by_id.items():
+            yield token.record(token_id)
+
+
+EMPTY = DelegationTokensImage(Map())
+
+
+class DelegationTokensDelta(EntriesDelta[str, DelegationToken]):
+    """The controller has no use for tokens yet, so their rules are here and nowhere else."""
+
+    __slots__ = ("_image",)
+
+    def __init__(self, image: DelegationTokensImage) -> None:
+        super().__init__(image.by_id)
+        self._image = image
+
+    def replay_token(self, record: DelegationTokenRecord) -> None:
+        self.put(record.token_id, DelegationToken.from_record(record))
+
     def replay_remove(self, record: RemoveDelegationTokenRecord) -> None:
-        self.changed[record.token_id] = None
+        """A token that is not there is gone already: so does Kafka."""
+        self.put(record.token_id, None)
 
     def apply(self) -> DelegationTokensImage:
-        return DelegationTokensImage(self._image.by_id.changed(self.changed)) if self.changed else self._image
+        return DelegationTokensImage(self.applied()) if self.changed else self._image

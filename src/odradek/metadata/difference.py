@@ -3,7 +3,6 @@
 It costs as much as the images are large, which a snapshot does anyway.
 """
 
-from collections.abc import Mapping
 from typing import TypeVar
 
 from odradek.metadata.delta import MetadataDelta
@@ -13,7 +12,6 @@ from odradek.metadata.topics import TopicDelta, TopicsDelta, TopicsImage
 
 K = TypeVar("K")
 V = TypeVar("V")
-W = TypeVar("W")
 
 
 def difference(old: MetadataImage, new: MetadataImage) -> MetadataDelta:
@@ -23,8 +21,10 @@ def difference(old: MetadataImage, new: MetadataImage) -> MetadataDelta:
     delta.cluster.changed = _changes(old.cluster.brokers, new.cluster.brokers)
     delta.cluster.changed_controllers = _changes(old.cluster.controllers, new.cluster.controllers)
     _topics(delta.topics, old.topics, new.topics)
-    delta.configs.changed = _contents(old.configs.by_resource, new.configs.by_resource)
-    delta.client_quotas.changed = _contents(old.client_quotas.by_entity, new.client_quotas.by_entity)
+    for resource, configs in _changes(old.configs.by_resource, new.configs.by_resource).items():
+        delta.configs.put(resource, configs)
+    for entity, quotas in _changes(old.client_quotas.by_entity, new.client_quotas.by_entity).items():
+        delta.client_quotas.put(entity, quotas)
     delta.producer_ids.changed = None if new.producer_ids == old.producer_ids else new.producer_ids
     delta.acls.changed = _changes(old.acls.by_id, new.acls.by_id)
     delta.scram.changed = _changes(old.scram.by_mechanism_and_user, new.scram.by_mechanism_and_user)
@@ -36,11 +36,6 @@ def _changes(old: Map[K, V], new: Map[K, V]) -> dict[K, V | None]:
     changes: dict[K, V | None] = {key: value for key, value in new.items() if old.get(key) != value}
     changes.update((key, None) for key in old if key not in new)
     return changes
-
-
-def _contents(old: Map[K, Mapping[str, W]], new: Map[K, Mapping[str, W]]) -> dict[K, dict[str, W]]:
-    """Of resources that have several values: empty for one that has none left."""
-    return {key: dict(values or {}) for key, values in _changes(old, new).items()}
 
 
 def _topics(delta: TopicsDelta, old: TopicsImage, new: TopicsImage) -> None:

@@ -9,11 +9,13 @@ from odradek.protocol.declare import Message
 from odradek.protocol.messages.metadata_cluster import FeatureLevelRecord, ZkMigrationStateRecord
 
 NO_MIGRATION = 0
-_FIRST_WITHOUT_ZOOKEEPER = 22  # a 4.x writes no migration state
 
 
 class FeaturesImage(NamedTuple):
-    """`finalized` has every feature whose level is not 0, metadata.version as well once it was written."""
+    """`finalized` has every feature whose level is not 0, metadata.version as well once it was written.
+
+    So small that the controller keeps one as well, and has a new one made by every record.
+    """
 
     finalized: Mapping[str, int] = {}
     zk_migration_state: int = NO_MIGRATION
@@ -26,6 +28,13 @@ class FeaturesImage(NamedTuple):
     def level(self, name: str) -> int:
         return self.finalized.get(name, 0)
 
+    def changed(self, record: FeatureLevelRecord) -> "FeaturesImage":
+        levels = {**self.finalized, record.name: record.feature_level}
+        return self._replace(finalized={name: level for name, level in levels.items() if level > 0})
+
+    def migrated(self, record: ZkMigrationStateRecord) -> "FeaturesImage":
+        return self._replace(zk_migration_state=record.zk_migration_state)
+
     def records(self) -> Iterator[Message]:
         """The level of the metadata comes first: it says how to read the rest."""
         level = self.metadata_version
@@ -34,39 +43,26 @@ class FeaturesImage(NamedTuple):
         for name in sorted(self.finalized):
             if name != METADATA_VERSION:
                 yield FeatureLevelRecord(name=name, feature_level=self.finalized[name])
-        migrates = record_versions.is_known_at(ZkMigrationStateRecord, level) and level < _FIRST_WITHOUT_ZOOKEEPER
+        migrates = record_versions.is_known_at(ZkMigrationStateRecord, level) and level < versions.NO_ZOOKEEPER
         if migrates and self.zk_migration_state != NO_MIGRATION:
             yield ZkMigrationStateRecord(zk_migration_state=self.zk_migration_state)
 
 
 class FeaturesDelta:
-    """`changed` has the new level of each feature that a record has named, 0 for one that is no longer finalized."""
-
-    __slots__ = ("_image", "_zk_migration_state", "changed")
+    __slots__ = ("_after", "_before")
 
     def __init__(self, image: FeaturesImage) -> None:
-        self._image = image
-        self.changed: dict[str, int] = {}
-        self._zk_migration_state = image.zk_migration_state
+        self._before = self._after = image
 
     def replay_level(self, record: FeatureLevelRecord) -> None:
-        self.changed[record.name] = record.feature_level
+        self._after = self._after.changed(record)
 
     def replay_zk_migration(self, record: ZkMigrationStateRecord) -> None:
-        self._zk_migration_state = record.zk_migration_state
+        self._after = self._after.migrated(record)
 
     def restore(self, image: FeaturesImage) -> None:
         """All levels are as this image has them."""
-        self.changed = {**dict.fromkeys(self._image.finalized, 0), **image.finalized}
-        self._zk_migration_state = image.zk_migration_state
-
-    @property
-    def metadata_version_changed(self) -> bool:
-        level = self.changed.get(METADATA_VERSION)
-        return level is not None and level != self._image.metadata_version
+        self._after = image
 
     def apply(self) -> FeaturesImage:
-        if not self.changed and self._zk_migration_state == self._image.zk_migration_state:
-            return self._image
-        levels = {**self._image.finalized, **self.changed}
-        return FeaturesImage({name: level for name, level in levels.items() if level > 0}, self._zk_migration_state)
+        return self._before if self._after == self._before else self._after

@@ -1,7 +1,7 @@
 """The metadata of the cluster at one offset of its log. It never changes: a delta makes the next one.
 
-Each part has a file of its own, with its image and its delta: features, cluster, topics, configs, client_quotas,
-producer_ids, acls, scram, delegation_tokens.
+Each part has a file of its own, with its values, what records do to them, its image and its delta: features, cluster
+(`registration.py`), topics (`partition.py`), configs, client_quotas, producer_ids, acls, scram, delegation_tokens.
 """
 
 from collections.abc import Iterator
@@ -11,28 +11,18 @@ from odradek.metadata import acls, client_quotas, cluster, configs, delegation_t
 from odradek.metadata import record_versions as by_level
 from odradek.metadata.acls import AclsImage
 from odradek.metadata.client_quotas import ClientQuotasImage
-from odradek.metadata.cluster import BrokerImage, ClusterImage, ControllerImage, Endpoint
+from odradek.metadata.cluster import ClusterImage
 from odradek.metadata.configs import ConfigsImage
 from odradek.metadata.delegation_tokens import DelegationTokensImage
 from odradek.metadata.features import FeaturesImage
 from odradek.metadata.producer_ids import ProducerIdsImage
 from odradek.metadata.scram import ScramImage
-from odradek.metadata.topics import PartitionImage, TopicImage, TopicsImage
+from odradek.metadata.topics import TopicsImage
 from odradek.metadata.versions import ELIGIBLE_LEADER_REPLICAS_VERSION
 from odradek.protocol import releases
 from odradek.protocol.declare import Message
 from odradek.protocol.messages.metadata_cluster import DelegationTokenRecord, UserScramCredentialRecord
 from odradek.protocol.releases import Release
-
-__all__ = [
-    "EMPTY",
-    "BrokerImage",
-    "ControllerImage",
-    "Endpoint",
-    "MetadataImage",
-    "PartitionImage",
-    "TopicImage",
-]
 
 
 class MetadataImage(NamedTuple):

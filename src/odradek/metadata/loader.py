@@ -12,28 +12,20 @@ Work is cut into slices: a batch or a snapshot that takes longer goes on in the 
 that is returned tells when it is done. Nothing else may be handed in before.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, Protocol
 
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.difference import difference
 from odradek.metadata.image import EMPTY, MetadataImage
 from odradek.metadata.replay_error import ReplayError
+from odradek.metadata.transaction import TRANSACTION_RECORDS, MetadataTransaction
 from odradek.protocol.declare import Message
-from odradek.protocol.messages.metadata_cluster import (
-    AbortTransactionRecord,
-    BeginTransactionRecord,
-    EndTransactionRecord,
-)
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 from odradek.reactor.slices import Slices
 
 RECORDS_PER_LOOK = 64  # between two looks at the clock
-
-_TRANSACTION_TYPES = frozenset(
-    {BeginTransactionRecord.api_key, EndTransactionRecord.api_key, AbortTransactionRecord.api_key}
-)
 
 
 class Batch(Protocol):
@@ -108,7 +100,7 @@ class MetadataLoader:
         self._on_fault = on_fault or _raise
         self._publishers: list[MetadataPublisher] = []
         self._delta = MetadataDelta(EMPTY)
-        self._transaction: list[Message] | None = None
+        self._transaction = MetadataTransaction()
         self._offset = self._epoch = self._append_ms = -1  # of the last record that counts
         self._slices = Slices(loop)
         self.image = EMPTY
@@ -138,7 +130,7 @@ class MetadataLoader:
     def handle_leader_change(self, leader_id: int | None, epoch: int) -> None:
         self.leader_id, self.leader_epoch = leader_id, epoch
 
-    def _run(self, work: Any) -> Pending[None] | None:
+    def _run(self, work: Coroutine[Any, None, None]) -> Pending[None] | None:
         if self.is_faulty:
             work.close()
             return None
@@ -146,7 +138,7 @@ class MetadataLoader:
         task = self._loop.spawn(self._guarded(work))
         return None if task.is_done else task
 
-    async def _guarded(self, work: Any) -> None:
+    async def _guarded(self, work: Coroutine[Any, None, None]) -> None:
         try:
             await work
         except ReplayError as error:
@@ -164,7 +156,7 @@ class MetadataLoader:
     async def _load(self, snapshot: Snapshot) -> None:
         """What was read before is void: the snapshot says all, also what is no longer there."""
         fresh = MetadataDelta(EMPTY)
-        self._transaction = None
+        self._transaction = MetadataTransaction()
         for records in snapshot.batches:
             for index, record in enumerate(records):
                 _replay(fresh, record, snapshot.offset - 1)
@@ -182,32 +174,17 @@ class MetadataLoader:
     # Records
 
     def _take(self, record: Message, offset: int, epoch: int, append_ms: int) -> None:
-        if record.api_key in _TRANSACTION_TYPES:
-            self._take_transaction(record, offset)
-        elif self._transaction is not None:
-            self._transaction.append(record)
+        if self._transaction.is_open or type(record) in TRANSACTION_RECORDS:
+            for counted in self._transaction.take(record, offset):
+                _replay(self._delta, counted, offset)
         else:
             _replay(self._delta, record, offset)
-        if self._transaction is None:
+        if not self._transaction.is_open:
             self._offset, self._epoch, self._append_ms = offset, epoch, append_ms
-
-    def _take_transaction(self, record: Message, offset: int) -> None:
-        held = self._transaction
-        if isinstance(record, BeginTransactionRecord):
-            if held is not None:
-                raise ReplayError(f"offset {offset}: a metadata transaction begins inside another one")
-            self._transaction = []
-            return
-        if held is None:
-            raise ReplayError(f"offset {offset}: {type(record).__name__} outside of a metadata transaction")
-        self._transaction = None
-        if isinstance(record, EndTransactionRecord):
-            for kept in held:
-                _replay(self._delta, kept, offset)
 
     def _read_to(self, offset: int, epoch: int, append_ms: int) -> None:
         self.last_offset = offset
-        if self._transaction is None:
+        if not self._transaction.is_open:
             self._offset, self._epoch, self._append_ms = offset, epoch, append_ms
 
     # Images
@@ -236,8 +213,7 @@ class MetadataLoader:
             raise failed
 
     def _has_reached_high_watermark(self) -> bool:
-        assert self._high_watermark is not None
-        high_watermark = self._high_watermark()
+        high_watermark = None if self._high_watermark is None else self._high_watermark()
         return high_watermark is not None and self.last_offset >= high_watermark - 1
 
     async def _applied(self, delta: MetadataDelta) -> MetadataImage:

@@ -10,6 +10,8 @@ from odradek.metadata import versions
 from odradek.protocol.declare import Message
 from odradek.protocol.messages.metadata_brokers import BrokerRegistrationChangeRecord
 
+Versioned = tuple[Message, int]  # a record, and the version in which it is written
+
 _REGISTER_BROKER = (
     (versions.CORDONED_LOG_DIRS, 4),
     (versions.DIRECTORY_ASSIGNMENT, 3),

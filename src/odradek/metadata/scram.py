@@ -1,13 +1,17 @@
-"""SCRAM credentials of users (KIP-900), one per mechanism."""
+"""SCRAM credentials of users (KIP-554, KIP-900), one per mechanism."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from odradek.metadata.entries import Entries, EntriesDelta
 from odradek.metadata.persistent_map import Map
+from odradek.metadata.replay_error import ReplayError
 from odradek.protocol.declare import Message
 from odradek.protocol.messages.metadata_cluster import RemoveUserScramCredentialRecord, UserScramCredentialRecord
 
 SCRAM_SHA_256, SCRAM_SHA_512 = 1, 2
+
+MechanismAndUser = tuple[int, str]
 
 
 class ScramCredential(NamedTuple):
@@ -16,6 +20,10 @@ class ScramCredential(NamedTuple):
     server_key: bytes
     iterations: int
 
+    @classmethod
+    def from_record(cls, record: UserScramCredentialRecord) -> "ScramCredential":
+        return cls(record.salt, record.stored_key, record.server_key, record.iterations)
+
     def __repr__(self) -> str:
         return f"ScramCredential(iterations={self.iterations})"  # the keys are secrets: never in a log line
 
@@ -23,8 +31,22 @@ class ScramCredential(NamedTuple):
         return UserScramCredentialRecord(name=user, mechanism=mechanism, **self._asdict())
 
 
+class ScramReplay(Entries[MechanismAndUser, ScramCredential]):
+    """What the records about credentials do to them."""
+
+    __slots__ = ()
+
+    def replay_credential(self, record: UserScramCredentialRecord) -> None:
+        self.put((record.mechanism, record.name), ScramCredential.from_record(record))
+
+    def replay_remove(self, record: RemoveUserScramCredentialRecord) -> None:
+        if self.get((record.mechanism, record.name)) is None:
+            raise ReplayError(f"user {record.name!r} has no credential of mechanism {record.mechanism}")
+        self.put((record.mechanism, record.name), None)
+
+
 class ScramImage(NamedTuple):
-    by_mechanism_and_user: Map[tuple[int, str], ScramCredential]
+    by_mechanism_and_user: Map[MechanismAndUser, ScramCredential]
 
     def of(self, mechanism: int, user: str) -> ScramCredential | None:
         credential: ScramCredential | None = self.by_mechanism_and_user.get((mechanism, user))
@@ -38,21 +60,12 @@ class ScramImage(NamedTuple):
 EMPTY = ScramImage(Map())
 
 
-class ScramDelta:
-    """`changed` has each credential that a record has named, None for one that is gone."""
-
-    __slots__ = ("_image", "changed")
+class ScramDelta(EntriesDelta[MechanismAndUser, ScramCredential], ScramReplay):
+    __slots__ = ("_image",)
 
     def __init__(self, image: ScramImage) -> None:
+        super().__init__(image.by_mechanism_and_user)
         self._image = image
-        self.changed: dict[tuple[int, str], ScramCredential | None] = {}
-
-    def replay_credential(self, record: UserScramCredentialRecord) -> None:
-        credential = ScramCredential(record.salt, record.stored_key, record.server_key, record.iterations)
-        self.changed[record.mechanism, record.name] = credential
-
-    def replay_remove(self, record: RemoveUserScramCredentialRecord) -> None:
-        self.changed[record.mechanism, record.name] = None
 
     def apply(self) -> ScramImage:
-        return ScramImage(self._image.by_mechanism_and_user.changed(self.changed)) if self.changed else self._image
+        return ScramImage(self.applied()) if self.changed else self._image

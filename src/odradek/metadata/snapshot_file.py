@@ -11,6 +11,7 @@ formatted dir has, and `OFFSET-EPOCH.checkpoint` beside the metadata log.
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from odradek.metadata.record_versions import Versioned
 from odradek.protocol.declare import Message
 from odradek.protocol.errors import KafkaError, PeerProtocolError
 from odradek.protocol.frames import METADATA
@@ -26,8 +27,6 @@ from odradek.records.record import Record
 from odradek.records.writer import BatchFields, record_batch
 
 RECORDS_PER_BATCH = 1024
-
-Versioned = tuple[Message, int]
 
 
 class CorruptSnapshot(Exception):  # noqa: N818 - what was found, not what went wrong here

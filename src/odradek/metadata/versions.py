@@ -37,6 +37,29 @@ DIRECTORY_ASSIGNMENT = 17  # KIP-858
 ELIGIBLE_LEADER_REPLICAS = 23  # KIP-966
 CORDONED_LOG_DIRS = 30  # KIP-1066
 
+# From which level on a controller decides otherwise, with records that every level reads.
+NO_BUMP_ON_SHRINK = 12  # a shrinking in-sync set needs no new leader epoch
+NO_ZOOKEEPER = 22  # no migration from ZooKeeper is under way, and its state is not written
+
+# The levels that brought records, or fields of them, which the level before cannot read: Kafka goes back over none of
+# them. 3 brought the recovery state of a leader; 4 is none of them, though it brought features as records.
+CHANGED_METADATA = frozenset(
+    {
+        3,
+        NO_OP_RECORDS,
+        REGISTRATION_CHANGES,
+        CONTROLLED_SHUTDOWN,
+        ZK_MIGRATION,
+        SCRAM,
+        TRANSACTIONS,
+        DELEGATION_TOKENS,
+        CONTROLLER_REGISTRATIONS,
+        DIRECTORY_ASSIGNMENT,
+        ELIGIBLE_LEADER_REPLICAS,
+        CORDONED_LOG_DIRS,
+    }
+)
+
 LOWEST = min(NAMES)
 LOWEST_TO_FORMAT = 7
 HIGHEST = max(NAMES)

@@ -27,7 +27,8 @@ from odradek.replica.topic import HostedTopic
 if TYPE_CHECKING:
     from odradek.metadata.delta import MetadataDelta
     from odradek.metadata.image import MetadataImage
-    from odradek.metadata.topics import PartitionImage, TopicsDelta
+    from odradek.metadata.partition import PartitionRegistration
+    from odradek.metadata.topics import TopicsDelta
     from odradek.replica.manager import ReplicaManager
 
 AT_ONCE = 64  # partitions whose files are worked on; their jobs keep the executor busy
@@ -39,7 +40,7 @@ T = TypeVar("T")
 
 class Opening(NamedTuple):
     partition: Partition
-    image: "PartitionImage"
+    image: "PartitionRegistration"
     is_new: bool  # it has never been anywhere: it cannot lie in a dir that is offline
 
 
@@ -154,7 +155,7 @@ def _hosted(replicas: "ReplicaManager", name: str, topic_id: bytes, index: int) 
     return partition
 
 
-def take_role(replicas: "ReplicaManager", partition: Partition, image: "PartitionImage", log: Log) -> None:
+def take_role(replicas: "ReplicaManager", partition: Partition, image: "PartitionRegistration", log: Log) -> None:
     if image.partition_epoch < partition.partition_epoch:
         return  # a later state has come while its log was being opened
     if image.leader != replicas.node_id:
@@ -169,7 +170,9 @@ def take_role(replicas: "ReplicaManager", partition: Partition, image: "Partitio
         leader.isr_changed(image.isr, image.partition_epoch)
 
 
-def _new_isr(replicas: "ReplicaManager", partition: Partition, image: "PartitionImage", epoch_start_offset: int) -> Isr:
+def _new_isr(
+    replicas: "ReplicaManager", partition: Partition, image: "PartitionRegistration", epoch_start_offset: int
+) -> Isr:
     """A 4.3 holds the high watermark back while there are fewer in-sync replicas than it asks for."""
     is_holding = replicas.is_min_in_sync_capped
     return Isr(
@@ -253,7 +256,7 @@ def _why_offline(replicas: "ReplicaManager", topic: str, index: int) -> Offline:
     return DIR_FAILED if replicas.logs.dirs.set_aside(TopicPartition(topic, index)) is None else DAMAGED
 
 
-def _assigned_dir(replicas: "ReplicaManager", image: "PartitionImage") -> str | None:
+def _assigned_dir(replicas: "ReplicaManager", image: "PartitionRegistration") -> str | None:
     """The log dir that the controller has assigned, if it is one of ours and online."""
     assigned = format_uuid(image.directory_of(replicas.node_id))
     for log_dir in replicas.logs.dirs.online:

@@ -68,7 +68,7 @@ def test_the_same_incarnation_may_register_again_and_keeps_its_epoch(harness: Ha
     harness.create("t")
     epoch = harness.core.cluster.brokers[1].epoch
     assert harness.register(1) == epoch
-    assert not harness.core.cluster.brokers[1].is_fenced
+    assert not harness.core.cluster.brokers[1].fenced
     assert harness.partition("t").leader_epoch == 0
 
 
@@ -91,7 +91,7 @@ def test_a_silent_broker_is_fenced_and_another_leads(harness: Harness) -> None:
     harness.brokers(1, 2)
     harness.create("t", partitions=4, replicas=2)
     harness.pass_ms(12_000, alive=[1])
-    assert harness.core.cluster.brokers[2].is_fenced
+    assert harness.core.cluster.brokers[2].fenced
     for partition in harness.core.topics.by_name["t"].partitions.values():
         assert (partition.isr, partition.leader) == ((1,), 1)
     harness.core.validate()
@@ -171,7 +171,7 @@ def test_unregistering(harness: Harness) -> None:
     with pytest.raises(BrokerIdNotRegistered):
         harness.run(lambda core: core.unregister_broker(2))
     harness.pass_ms(12_000, alive=[1])
-    assert not harness.core.cluster.brokers[1].is_fenced
+    assert not harness.core.cluster.brokers[1].fenced
     harness.core.validate()
 
 

@@ -172,7 +172,7 @@ def test_entries_are_checked_one_by_one(harness: Harness) -> None:
         ),
         (0, ""),
     ]
-    assert len(harness.core.acls.by_id) == 2
+    assert len(harness.core.acls.by_key) == 2
 
 
 def test_an_entry_that_is_there_is_not_written_again(harness: Harness) -> None:
@@ -194,7 +194,7 @@ def test_filters(harness: Harness) -> None:
     assert delete_acls(harness, {"resource_type_filter": 1, "resource_name_filter": None}) == [
         [("other", 3), ("topic", 3)]
     ]
-    assert harness.core.acls.by_id == {}
+    assert harness.core.acls.by_key == {}
     harness.core.validate()
 
 
@@ -283,12 +283,12 @@ def test_quotas_are_set_changed_and_removed(harness: Harness) -> None:
     user = [("user", "u"), ("client-id", "c")]
     quota(harness, user, ("producer_byte_rate", 10.0, False), ("consumer_byte_rate", 20.0, False))
     key = (("client-id", "c"), ("user", "u"))
-    assert harness.core.quotas.by_entity == {key: {"producer_byte_rate": 10.0, "consumer_byte_rate": 20.0}}
+    assert harness.core.client_quotas.by_key == {key: {"producer_byte_rate": 10.0, "consumer_byte_rate": 20.0}}
     quota(harness, user, ("producer_byte_rate", 10.0, True), validate_only=True)
     quota(harness, user, ("consumer_byte_rate", 0.0, True))
-    assert harness.core.quotas.by_entity == {key: {"producer_byte_rate": 10.0}}
+    assert harness.core.client_quotas.by_key == {key: {"producer_byte_rate": 10.0}}
     quota(harness, user, ("producer_byte_rate", 0.0, True))
-    assert harness.core.quotas.by_entity == {}
+    assert harness.core.client_quotas.by_key == {}
     harness.core.validate()
 
 
@@ -305,13 +305,13 @@ def scram(harness: Harness, upsertions: list[Any], deletions: list[Any] | None =
 
 def test_credentials_hold_keys_and_no_password(harness: Harness) -> None:
     assert scram(harness, [k51.ScramCredentialUpsertion(name="u", **GOOD)]) == {"u": (0, None)}
-    credential = harness.core.scram.credentials["u", 1]
+    credential = harness.core.scram.by_key[1, "u"]
     client_key = hmac.digest(b"x" * 32, b"Client Key", "sha256")
     assert credential.stored_key == hashlib.sha256(client_key).digest()
     assert credential.server_key == hmac.digest(b"x" * 32, b"Server Key", "sha256")
     deletion = k51.ScramCredentialDeletion(name="u", mechanism=1)
     assert scram(harness, [], [deletion]) == {"u": (0, None)}
-    assert harness.core.scram.credentials == {}
+    assert harness.core.scram.by_key == {}
 
 
 def test_credentials_that_are_refused(harness: Harness) -> None:
@@ -338,7 +338,7 @@ def test_credentials_that_are_refused(harness: Harness) -> None:
         "bare": (-1, None),
         "fine": (0, None),
     }
-    assert list(harness.core.scram.credentials) == [("fine", 1)]
+    assert list(harness.core.scram.by_key) == [(1, "fine")]
 
 
 def test_a_3_3_has_no_scram_in_its_metadata() -> None:

@@ -6,7 +6,8 @@ import pytest
 
 from controllers import Harness
 from odradek.controller.change import PREFERRED, UNCLEAN, Change
-from odradek.controller.partition import RECOVERED, RECOVERING, Partition
+from odradek.metadata.directory_ids import MIGRATING
+from odradek.metadata.partition import RECOVERED, RECOVERING, PartitionRegistration
 from odradek.protocol.errors import InvalidRequest, StaleBrokerEpoch
 from odradek.protocol.messages import k43_elect_leaders as k43
 from odradek.protocol.messages import k56_alter_partition as k56
@@ -14,28 +15,33 @@ from odradek.protocol.messages import k56_alter_partition as k56
 TOPIC = b"t" * 16
 
 
-def change(partition: Partition, alive: set[int], metadata_version: int = 30) -> Change:
+def registered(replicas: tuple[int, ...], isr: tuple[int, ...], leader: int, **fields: Any) -> PartitionRegistration:
+    directories = (MIGRATING,) * len(replicas)
+    return PartitionRegistration(replicas, isr, (), (), leader, 0, 0, RECOVERED, directories)._replace(**fields)
+
+
+def change(partition: PartitionRegistration, alive: set[int], metadata_version: int = 30) -> Change:
     return Change(partition, alive.__contains__, metadata_version)
 
 
-def after(partition: Partition, made: Change) -> Partition:
+def after(partition: PartitionRegistration, made: Change) -> PartitionRegistration:
     record = made.record(TOPIC, 0)
     return partition if record is None else partition.changed(record)
 
 
 def test_a_leader_that_may_stay_stays() -> None:
-    partition = Partition((1, 2, 3), (1, 2, 3), 2)
+    partition = registered((1, 2, 3), (1, 2, 3), 2)
     assert change(partition, {1, 2, 3}).record(TOPIC, 0) is None
 
 
 def test_the_first_replica_in_sync_that_is_up_leads() -> None:
-    partition = Partition((1, 2, 3), (1, 3), 1)
+    partition = registered((1, 2, 3), (1, 3), 1)
     new = after(partition, change(partition, {2, 3}).without(1))
     assert (new.leader, new.isr, new.leader_epoch, new.partition_epoch) == (3, (3,), 1, 1)
 
 
 def test_the_last_one_in_sync_is_never_taken_out() -> None:
-    partition = Partition((1, 2), (1,), 1)
+    partition = registered((1, 2), (1,), 1)
     new = after(partition, change(partition, {2}).without(1))
     assert (new.leader, new.isr) == (-1, (1,)), "2 has lost records: it must not lead"
     back = after(new, change(new, {1, 2}))
@@ -43,7 +49,7 @@ def test_the_last_one_in_sync_is_never_taken_out() -> None:
 
 
 def test_an_unclean_election_takes_anybody_and_says_so() -> None:
-    partition = Partition((1, 2), (1,), -1)
+    partition = registered((1, 2), (1,), -1)
     made = change(partition, {2})
     made.election = UNCLEAN
     new = after(partition, made)
@@ -51,7 +57,7 @@ def test_an_unclean_election_takes_anybody_and_says_so() -> None:
 
 
 def test_preferred_election() -> None:
-    partition = Partition((1, 2), (2, 1), 2)
+    partition = registered((1, 2), (2, 1), 2)
     made = change(partition, {1, 2})
     made.election = PREFERRED
     assert after(partition, made).leader == 1
@@ -62,7 +68,7 @@ def test_preferred_election() -> None:
 
 def test_a_replica_that_is_eligible_is_elected_and_forgotten_as_such() -> None:
     """What a 4.3 of Apache's leaves behind when its only broker stops."""
-    partition = Partition((1,), (), -1, elr=(1,), last_known_elr=(1,))
+    partition = registered((1,), (), -1, elr=(1,), last_known_elr=(1,))
     new = after(partition, change(partition, {1}))
     assert (new.leader, new.isr, new.elr, new.last_known_elr) == (1, (1,), (), ())
     assert new.leader_recovery_state == RECOVERED
@@ -70,14 +76,14 @@ def test_a_replica_that_is_eligible_is_elected_and_forgotten_as_such() -> None:
 
 def test_the_last_known_leader_is_elected_uncleanly() -> None:
     """What a 4.3 leaves behind when its only broker was killed."""
-    partition = Partition((1,), (), -1, last_known_elr=(1,))
+    partition = registered((1,), (), -1, last_known_elr=(1,))
     new = after(partition, change(partition, {1}))
     assert (new.leader, new.isr, new.leader_recovery_state) == (1, (1,), RECOVERING)
 
 
 @pytest.mark.parametrize(("metadata_version", "epoch"), [(11, 1), (12, 0)])
 def test_a_shrinking_set_raises_the_epoch_in_old_clusters_only(metadata_version: int, epoch: int) -> None:
-    partition = Partition((1, 2), (1, 2), 1)
+    partition = registered((1, 2), (1, 2), 1)
     made = change(partition, {1}, metadata_version)
     made.isr = (1,)
     assert after(partition, made).leader_epoch == epoch

@@ -4,6 +4,7 @@ import pytest
 
 from controllers import Harness, state_of
 from odradek.controller.core import ControllerCore
+from odradek.metadata.replay_error import ReplayError
 from odradek.protocol import releases
 from odradek.protocol.errors import NotController
 from odradek.protocol.messages.k70_controller_registration import ControllerRegistrationRequest
@@ -116,9 +117,9 @@ def test_a_new_leader_gives_every_broker_a_fresh_session() -> None:
     harness.quorum.elect()
     harness.node.attend()
     harness.world.run_for(5_000)
-    assert not harness.core.cluster.brokers[1].is_fenced
+    assert not harness.core.cluster.brokers[1].fenced
     harness.world.run_for(10_000)
-    assert harness.core.cluster.brokers[1].is_fenced
+    assert harness.core.cluster.brokers[1].fenced
 
 
 def test_a_follower_starts_from_a_snapshot() -> None:
@@ -139,7 +140,7 @@ _TRANSACTION = (BeginTransactionRecord, EndTransactionRecord)
 
 def test_a_core_that_cannot_replay_is_told_of() -> None:
     harness = Harness()
-    with pytest.raises(AssertionError):
+    with pytest.raises(ReplayError, match="a topic named 't' already"):
         harness.run(lambda core: _records(*[TopicRecord(name="t", topic_id=b"a" * 16)] * 2))
     assert len(harness.faults) == 1
     with pytest.raises(NotController):

@@ -4,8 +4,11 @@ from typing import Any
 
 import pytest
 from test_elections import alter as alter_isr
+from test_elections import change, registered
 
 from controllers import Harness
+from metadata_kit import TRANSACTION_TYPES, image_of
+from odradek.metadata.directory_ids import UNASSIGNED
 from odradek.protocol.messages import k45_alter_partition_reassignments as k45
 from odradek.protocol.messages import k46_list_partition_reassignments as k46
 
@@ -54,6 +57,30 @@ def test_a_move_is_complete_when_the_new_replicas_are_in_sync(harness: Harness) 
     assert done.leader in (3, 4)
     assert ongoing(harness) == []
     harness.core.validate()
+
+
+def test_the_record_that_completes_a_move_names_the_directories_of_who_stays(harness: Harness) -> None:
+    """Without them a Kafka, and our own image, would refuse the record: four directories for two replicas."""
+    move(harness, [3, 4])
+    for joining in (3, 4):
+        alter_isr(harness, "t", [*harness.partition("t").isr, joining])
+    completing = harness.quorum.messages()[-1]
+    assert completing.replicas == [3, 4]
+    assert completing.directories == [bytes([103]) * 16, bytes([104]) * 16]
+    assert harness.partition("t").directories == tuple(completing.directories)
+    history = [record for record in harness.quorum.messages() if record.api_key not in TRANSACTION_TYPES]
+    assert image_of(history).topics.by_name["t"].partitions[0] == harness.partition("t")
+
+
+def test_a_list_of_directories_that_stays_as_it_is_is_not_written() -> None:
+    """As a 4.3 does it: a change that leaves the list out leaves it as it is, whoever has its places now."""
+    partition = registered((1, 2), (1, 2), 1, directories=(UNASSIGNED, UNASSIGNED))
+    made = change(partition, {1, 2})
+    made.replicas = (2, 1)
+    record = made.record(b"t" * 16, 0)
+    assert record is not None
+    assert (record.replicas, record.directories) == ([2, 1], None)
+    assert partition.changed(record).directories == (UNASSIGNED, UNASSIGNED)
 
 
 def test_new_replicas_get_the_directory_of_their_broker(harness: Harness) -> None:

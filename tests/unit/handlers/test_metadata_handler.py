@@ -5,7 +5,7 @@ import pytest
 from handler_kit import CLUSTER_ID, Handlers, Peer, broker, topic, topic_id_of
 from odradek.handlers import authorization as acl
 from odradek.handlers.topic_creation import creatable
-from odradek.metadata.topics import DIRECTORY_LOST
+from odradek.metadata.directory_ids import LOST
 from odradek.protocol import releases
 from odradek.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.messages.k60_describe_cluster import DescribeClusterRequest
@@ -82,7 +82,7 @@ def test_a_partition_without_a_leader():
     [
         ((DIRECTORY,), DIRECTORY, []),
         ((DIRECTORY,), b"directory-2-----", [1]),
-        ((DIRECTORY,), DIRECTORY_LOST, [1]),
+        ((DIRECTORY,), LOST, [1]),
         ((DIRECTORY,), bytes(16), []),
         ((), b"directory-2-----", []),
     ],

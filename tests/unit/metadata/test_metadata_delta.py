@@ -4,9 +4,10 @@ import pytest
 
 from metadata_kit import broker, change, config, image_of, level, partition, topic, topic_id
 from odradek.metadata.delta import MetadataDelta
+from odradek.metadata.directory_ids import MIGRATING
 from odradek.metadata.image import EMPTY
+from odradek.metadata.replay import REPLAYS
 from odradek.metadata.replay_error import ReplayError
-from odradek.metadata.topics import DIRECTORY_MIGRATING
 from odradek.protocol import registry, releases
 from odradek.protocol.frames import METADATA
 from odradek.protocol.messages import metadata_brokers as brokers
@@ -43,7 +44,27 @@ def test_a_change_of_replicas_without_directories():
     after = partition_after(change(1, replicas=[3, 2, 1], adding_replicas=[3]))
     assert after.replicas == (3, 2, 1)
     assert after.adding == (3,)
-    assert after.directories == (DIRECTORY_MIGRATING,) * 3
+    assert after.directories == (MIGRATING,) * 3
+
+
+def placed(*directories):
+    replicas = list(range(1, len(directories) + 1))
+    return partition(1, replicas=replicas, directories=[topic_id(each) for each in directories])
+
+
+def test_directories_that_a_change_does_not_name_stay_in_their_places():
+    after = partition_after(placed(501, 502), change(1, replicas=[1, 3]))
+    assert after.directories == (topic_id(501), topic_id(502)), "3 lies in a directory of the same id, says the record"
+
+
+@pytest.mark.parametrize("fields", [{"replicas": [1, 2, 3]}, {"directories": [topic_id(501)]}])
+def test_directories_that_do_not_fit_the_replicas_are_refused_once_some_were_assigned(fields):
+    with pytest.raises(ReplayError, match="directories are named for"):
+        partition_after(placed(501, 502), change(1, **fields))
+
+
+def test_an_empty_list_of_directories_is_that_of_a_partition_that_has_none():
+    assert partition_after(placed(501, 502), change(1, directories=[])).directories == (MIGRATING,) * 2
 
 
 def test_directories_go_with_the_replicas():
@@ -232,12 +253,10 @@ def test_a_record_that_does_not_fit(record, reason):
 
 
 def test_every_declared_record_type_has_its_place():
-    """All but 6, which nobody writes, and the three of the transactions, which are the loader's."""
+    """All but 6, which nobody writes, and the three of the transactions, which say when the others count."""
     METADATA._load()
     declared = {cls.api_key for module in registry.METADATA_RECORDS for cls in registry.messages_of(module).values()}
-    from odradek.metadata.delta import _REPLAYS
-
-    assert declared - set(_REPLAYS) == {6, 23, 24, 25}
+    assert declared - {kind.api_key for kind in REPLAYS} == {6, 23, 24, 25}
 
 
 # Snapshots at older levels

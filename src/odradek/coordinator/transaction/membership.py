@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from odradek.coordinator.transaction.per_node import PerNode, Sender
 from odradek.metadata.cache import MetadataCache
-from odradek.metadata.topics import NO_LEADER
+from odradek.metadata.partition import NO_LEADER
 from odradek.protocol import errors
 from odradek.protocol.internal_topics import TRANSACTION_STATE_TOPIC
 from odradek.protocol.java_hash import partition_of

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from odradek.controller.configs import GROUP, TOPIC
 from odradek.handlers import authorization as acl
 from odradek.handlers.call import Call
 from odradek.handlers.controller.active import controller_of
+from odradek.metadata.configs import GROUP, TOPIC
 from odradek.protocol.declare import Struct
 from odradek.protocol.errors import (
     NONE,
