@@ -8,7 +8,8 @@ import gzip
 import json
 from pathlib import Path
 
-from odradek.coordinator.group.consumer.assignors import Subscriber, assignor
+from odradek.coordinator.group.consumer.assignors import assignor
+from odradek.coordinator.group.consumer.subscriber import Subscriber
 
 FILE = Path(__file__).parent / "data" / "server-assignors-4.3.0.jsonl.gz"
 CASES = [json.loads(line) for line in gzip.decompress(FILE.read_bytes()).splitlines()]

@@ -9,8 +9,8 @@ from group_kit import GroupStory, code_name
 from manager_kit import layers
 from odradek.coordinator.group.consumer.config import ConsumerConfig
 from odradek.coordinator.group.consumer.requests import Caller
-from odradek.coordinator.group.consumer.topics import GroupTopics
 from odradek.coordinator.group.core import GroupCore
+from odradek.coordinator.group.topics import GroupTopics
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import EMPTY
 from odradek.protocol.messages import metadata_topics

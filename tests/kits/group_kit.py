@@ -7,7 +7,7 @@ and replayed, answers are collected by name. `reload` forgets the core and loads
 from manager_kit import layers
 from odradek.coordinator.core import Answer
 from odradek.coordinator.group.classic.member import Joiner
-from odradek.coordinator.group.commits import Commit, CommitFrom
+from odradek.coordinator.group.commit_request import Commit, CommitFrom
 from odradek.coordinator.group.config import GroupConfig
 from odradek.coordinator.group.core import GroupCore
 from odradek.coordinator.now import Now
@@ -126,7 +126,7 @@ class GroupStory:
         )
         assert not options, f"unknown options: {options}"
         joiner = Joiner("client", "/127.0.0.1", requires_known_member_id=version >= 4, can_skip_assignment=version >= 9)
-        if not member_id and group not in self.core.groups and self.core.accepts(request):
+        if not member_id and group not in self.core.classic.groups and self.core.classic.accepts(request):
             self.event(lambda core: core.create(self.now, group))
         self.event(lambda core: core.join(self.now, request, joiner, ticket))
         return self.answers.get(ticket)
@@ -192,13 +192,13 @@ class GroupStory:
     # What is.
 
     def group(self, group="g"):
-        return self.core.groups[group]
+        return self.core.classic.groups[group]
 
     def generation(self, group="g"):
-        return self.core.groups[group].generation if group in self.core.groups else -1
+        return self.core.classic.groups[group].generation if group in self.core.classic.groups else -1
 
     def state(self, group="g"):
-        return self.core.groups[group].state if group in self.core.groups else "Dead"
+        return self.core.classic.groups[group].state if group in self.core.classic.groups else "Dead"
 
     def answer(self, ticket):
         """The name of its error, or `held`."""

@@ -205,9 +205,9 @@ class GroupTelling(ConsumerStory):
         if consumers is not None:
             members = [f"{name}@{each.epoch}" for name, each in sorted(consumers.members.items())]
             return " ".join((f"{consumers.state} {consumers.epoch}/{consumers.target_epoch}", *members))
-        if "g" not in self.core.groups:
+        if "g" not in self.core.classic.groups:
             return "Dead"
-        group = self.core.groups["g"]
+        group = self.core.classic.groups["g"]
         members = [self._name(each) + "*" * (each == group.leader) for each in group.members]
         return " ".join((group.state, str(group.generation), *members))
 

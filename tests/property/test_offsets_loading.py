@@ -50,7 +50,7 @@ def stored(decoder, key, value, producer=NOBODY):
     if record is not None:
         core.replay(record, 7)
     core.validate()
-    return core.offsets._committed, core.offsets._pending, sorted(core.groups)
+    return core.offsets._committed, core.offsets._pending, sorted(core.classic.groups)
 
 
 @given(commits(), st.sampled_from([NOBODY, (5, 0)]))

@@ -8,6 +8,7 @@ from odradek.client.consumer.consumer_membership import ConsumerMembership
 from odradek.coordinator.group import commits
 from odradek.coordinator.group.classic import joining, rebalancing, syncing
 from odradek.coordinator.group.classic.classic_group import ClassicGroup
+from odradek.coordinator.group.classic.groups import ClassicGroups
 from odradek.coordinator.group.consumer import commits as consumer_commits
 from odradek.coordinator.group.consumer import heartbeat, migration, reconciliation, target
 from odradek.coordinator.group.consumer.group import ConsumerGroup
@@ -47,7 +48,7 @@ def forget_members_at_a_start(patch):
     loaded = GroupCore.loaded
 
     def forgetful(self, now):
-        self.groups.clear()
+        self.classic.groups.clear()
         loaded(self, now)
 
     patch.setattr(GroupCore, "loaded", forgetful)
@@ -62,30 +63,30 @@ def begin_no_sessions_at_a_start(patch):
 
 
 def never_reset_a_session(patch):
-    begin = GroupCore.begin_session
+    begin = ClassicGroups.begin_session
 
     def once(self, group, member, now, timeout_ms=None):
         if self.deadlines.get(("session", group.group_id, member.member_id)) is None:
             begin(self, group, member, now, timeout_ms)
 
-    patch.setattr(GroupCore, "begin_session", once)
+    patch.setattr(ClassicGroups, "begin_session", once)
 
 
 def end_sessions_too_early(patch):
-    begin = GroupCore.begin_session
+    begin = ClassicGroups.begin_session
 
     def halved(self, group, member, now, timeout_ms=None):
         begin(self, group, member, now, (member.session_timeout_ms if timeout_ms is None else timeout_ms) // 4)
 
-    patch.setattr(GroupCore, "begin_session", halved)
+    patch.setattr(ClassicGroups, "begin_session", halved)
 
 
 def take_commits_of_any_generation(patch):
     checked = commits._checked
 
-    def unchecked(core, sender, *, is_transactional=False):
+    def unchecked(rooms, sender, *, is_transactional=False):
         try:
-            return checked(core, sender, is_transactional=is_transactional)
+            return checked(rooms, sender, is_transactional=is_transactional)
         except errors.IllegalGeneration:
             return None
 
@@ -95,9 +96,9 @@ def take_commits_of_any_generation(patch):
 def take_commits_of_strangers(patch):
     checked = commits._checked
 
-    def unchecked(core, sender, *, is_transactional=False):
+    def unchecked(rooms, sender, *, is_transactional=False):
         try:
-            return checked(core, sender, is_transactional=is_transactional)
+            return checked(rooms, sender, is_transactional=is_transactional)
         except errors.KafkaError:
             return None
 
@@ -105,8 +106,8 @@ def take_commits_of_strangers(patch):
 
 
 def take_heartbeats_of_any_generation(patch):
-    def _checked(core, group_id, request):
-        group = core.groups.get(group_id)
+    def _checked(groups, group_id, request):
+        group = groups.groups.get(group_id)
         if group is None or group.state == "Empty":
             raise errors.UnknownMemberId()
         return group, group.check_member(request.member_id, request.group_instance_id)
@@ -123,8 +124,8 @@ def wait_for_nobody_to_join(patch):
 def tell_nobody_of_a_rebalance(patch):
     beat = syncing.heartbeat
 
-    def quiet(core, now, request):
-        decided = beat(core, now, request)
+    def quiet(groups, now, request):
+        decided = beat(groups, now, request)
         if decided.response.error_code == errors.RebalanceInProgress.code:
             decided.response.error_code = 0
         return decided
@@ -135,9 +136,9 @@ def tell_nobody_of_a_rebalance(patch):
 def never_count_generations(patch):
     begin = rebalancing._begin_generation
 
-    def same(core, group, now):
+    def same(groups, group, now):
         group.generation -= 1
-        return begin(core, group, now)
+        return begin(groups, group, now)
 
     patch.setattr(rebalancing, "_begin_generation", same)
 
@@ -167,7 +168,7 @@ def lose_the_session_of_one_that_waited_for_its_share(patch):
         def begin_session(self, group, member, now):
             pass
 
-    patch.setattr(rebalancing, "_cancel_syncs", lambda core, group, now: cancel(_NoSessions(), group, now))
+    patch.setattr(rebalancing, "_cancel_syncs", lambda groups, group, now: cancel(_NoSessions(), group, now))
 
 
 def answer_a_known_member_with_the_old_generation(patch):
@@ -204,14 +205,14 @@ def check_no_epochs_of_commits(patch):
 
 
 def take_heartbeats_of_any_epoch(patch):
-    patch.setattr(heartbeat, "_check_epoch", lambda member, epoch, owned: None)
+    patch.setattr(heartbeat, "check_epoch", lambda member, epoch, owned: None)
 
 
 def never_reset_the_session_of_a_consumer(patch):
     begin = ConsumerGroups.begin_session
 
     def once(self, group_id, member, now):
-        if self.core.deadlines.get(("consumer session", group_id, member.member_id)) is None:
+        if self.shard.deadlines.get(("consumer session", group_id, member.member_id)) is None:
             begin(self, group_id, member, now)
 
     patch.setattr(ConsumerGroups, "begin_session", once)

@@ -389,7 +389,7 @@ class GroupStory:
         core = self.core()
         if core is None:
             return None
-        group = core.consumers.groups.get(GROUP) or core.groups.get(GROUP)
+        group = core.consumers.groups.get(GROUP) or core.classic.groups.get(GROUP)
         return None if group is None else group.state
 
     def told(self):

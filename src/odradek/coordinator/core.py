@@ -1,7 +1,7 @@
 """What a coordinator's core is to the shard that runs it, and what it decides."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from odradek.coordinator.now import Now
 from odradek.replicated.decision import Decision
@@ -10,11 +10,18 @@ from odradek.replicated.log_record import EndMarker, LogRecord, Versioned
 R = TypeVar("R")
 
 
-class Answer(NamedTuple):
-    """An effect: somebody who waits gets a response. The core never looks into a ticket, it only keeps it."""
+class Ticket(Protocol):
+    """Who waits for an answer. A core never looks into a ticket, it only keeps it and names it in an `Answer`."""
 
-    ticket: Any
-    response: Any
+    def resolve(self, value: Any) -> None:  # Any: a response of whichever API it is that waits
+        ...
+
+
+class Answer(NamedTuple):
+    """An effect: somebody who waits gets a response."""
+
+    ticket: Ticket
+    response: object
 
 
 class Decided(Decision[R]):

@@ -36,7 +36,7 @@ class Census:
         self.offsets = 0
         for state, core in shards:
             self.shards[state] += 1
-            self.classic.update(group.state for group in core.groups.values())
+            self.classic.update(group.state for group in core.classic.groups.values())
             self.consumer.update(group.state for group in core.consumers.groups.values())
             self.streams.update(group.state for group in core.streams.groups.values())
             self.offsets += core.offsets.count()

@@ -19,6 +19,7 @@ then served all input that came before, so that our own stall expires nobody's s
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from odradek.broken_rule import BrokenRuleError
 from odradek.coordinator.core import Answer, ShardCore
 from odradek.coordinator.now import Now
 from odradek.protocol import errors
@@ -180,7 +181,7 @@ class Shard(Generic[C]):
             if self.state is LOADING:
                 self._faulty(error)
             return None
-        except (errors.PeerProtocolError, LookupError, ValueError, AssertionError) as error:
+        except (errors.PeerProtocolError, LookupError, ValueError, BrokenRuleError) as error:
             self._faulty(error)
             return None
         log = self.partition.log

@@ -18,7 +18,7 @@ TOPIC_AUTHORIZATION_FAILED for what is not there or not to be seen; OFFSET_METAD
 UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS, GROUP_ID_NOT_FOUND of the group.
 """
 
-from odradek.coordinator.group.commits import Commit, CommitFrom
+from odradek.coordinator.group.commit_request import Commit, CommitFrom
 from odradek.handlers.authorization import GROUP, READ, TOPIC
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves

@@ -20,7 +20,7 @@ and UNSTABLE_OFFSET_COMMIT per partition. What a group has not committed is offs
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
-from odradek.coordinator.group.describing import FetchedOffset
+from odradek.coordinator.group.offset_fetch import FetchedOffset
 from odradek.handlers.authorization import DESCRIBE, GROUP, TOPIC
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves

@@ -10,7 +10,7 @@ Who may: DESCRIBE on the cluster for all groups, else those are listed that the 
 Errors: COORDINATOR_LOAD_IN_PROGRESS while a partition of the offsets topic is being loaded.
 """
 
-from odradek.coordinator.group.describing import GroupFilter
+from odradek.coordinator.group.listing import GroupFilter
 from odradek.handlers.authorization import CLUSTER, CLUSTER_NAME, DESCRIBE, GROUP
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves

@@ -17,7 +17,7 @@ Who may: WRITE on the transactional id, READ on the group, READ on each topic.
 | the group | those of OffsetCommit |
 """
 
-from odradek.coordinator.group.commits import Commit, CommitFrom
+from odradek.coordinator.group.commit_request import Commit, CommitFrom
 from odradek.handlers.authorization import GROUP, READ, TOPIC, TRANSACTIONAL_ID, WRITE
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves

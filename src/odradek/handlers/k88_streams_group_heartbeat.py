@@ -15,8 +15,8 @@ status, also why an internal topic could not be made.
 """
 
 from odradek.coordinator.group.streams.configured import MISSING_INTERNAL_TOPICS
-from odradek.coordinator.group.streams.heartbeat import Beaten
 from odradek.coordinator.group.streams.requests import Caller
+from odradek.coordinator.group.streams.response import HeartbeatResult
 from odradek.handlers.authorization import CLUSTER, CLUSTER_NAME, CREATE, DESCRIBE, GROUP, READ, TOPIC
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
@@ -49,7 +49,7 @@ async def streams_group_heartbeat(call: Call, request: StreamsGroupHeartbeatRequ
     if not request.group_id:
         raise errors.InvalidRequest("GroupId can't be empty.")
     caller = Caller(call.client_id or "", f"/{call.address[0]}")
-    beaten: Beaten = await call.services.groups.streams_heartbeat(request, caller)
+    beaten: HeartbeatResult = await call.services.groups.streams_heartbeat(request, caller)
     if beaten.missing and beaten.response.error_code == errors.NONE:
         _create_topics(call, beaten)
     return beaten.response
@@ -85,7 +85,7 @@ def _topics(topology: Topology) -> set[str]:
     return names
 
 
-def _create_topics(call: Call, beaten: Beaten) -> None:
+def _create_topics(call: Call, beaten: HeartbeatResult) -> None:
     names = [topic.name for topic in beaten.missing]
     if not call.authorize(CREATE, CLUSTER, CLUSTER_NAME):
         allowed = call.authorize_all(CREATE, TOPIC, names)

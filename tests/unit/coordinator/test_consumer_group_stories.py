@@ -396,7 +396,7 @@ def test_an_empty_group_goes_with_its_last_offset(story):
     assert story.committed(topic="a") is None
     assert "g" not in story.core.consumers.groups
     story.reload()
-    assert "g" not in story.core.consumers.groups and "g" not in story.core.groups
+    assert "g" not in story.core.consumers.groups and "g" not in story.core.classic.groups
 
 
 def test_offsets_of_what_is_read_cannot_be_deleted(story):
@@ -417,7 +417,7 @@ def test_a_group_with_members_is_not_deleted(story):
     assert story.event(lambda core: core.delete("g")) == 0
     assert story.committed(topic="a") is None
     story.reload()
-    assert "g" not in story.core.consumers.groups and "g" not in story.core.groups
+    assert "g" not in story.core.consumers.groups and "g" not in story.core.classic.groups
 
 
 def test_describe_tells_what_there_is(story):
@@ -442,7 +442,7 @@ def test_describe_of_what_is_not_there(story):
 
 
 def test_groups_are_listed_by_type_and_state(story):
-    from odradek.coordinator.group.describing import GroupFilter
+    from odradek.coordinator.group.listing import GroupFilter
 
     story.joins("m1")
     story.commit(1, group="simple", generation=-1)

@@ -22,7 +22,7 @@ def test_a_consumer_member_takes_a_classic_group_along(story):
     member = story.stable_classic()
     story.commit(5, topic="a", generation=1, member_id=member, version=8)
     assert story.joins("k1") == "2:"
-    assert "g" not in story.core.groups
+    assert "g" not in story.core.classic.groups
     assert story.epochs() == "Reconciling 2/2"
     assert story.has(member) == "a[0 1 2 3]"
     types = {each.member_id: each.member_type for each in story.described().members}
@@ -174,7 +174,7 @@ def test_an_empty_classic_group_is_simply_replaced(story):
     assert story.joins("k1") == "2: a[0 1 2 3]"
     assert story.committed(topic="a") == 5
     story.reload()
-    assert "g" not in story.core.groups
+    assert "g" not in story.core.classic.groups
     assert story.epochs() == "Stable 2/2"
 
 
@@ -183,7 +183,7 @@ def test_a_group_that_only_kept_offsets_is_simply_replaced(story):
     assert story.joins("k1") == "2: a[0 1 2 3]"
     story.reload()
     assert story.committed(topic="a") == 5
-    assert "g" not in story.core.groups
+    assert "g" not in story.core.classic.groups
 
 
 # Downwards
@@ -259,7 +259,7 @@ def test_a_downgrade_whose_append_fails_changes_nothing(story):
     story.refusal = None
     story._follow_up()
     assert set(story.consumer_group().members) == {member, "k1"}
-    assert "g" not in story.core.groups
+    assert "g" not in story.core.classic.groups
 
 
 # Static members

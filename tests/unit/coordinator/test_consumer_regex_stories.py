@@ -3,7 +3,8 @@
 import pytest
 
 from consumer_kit import JOIN, LEAVE, ConsumerStory
-from odradek.coordinator.group.consumer.regex import MATCHES_PER_STEP, compiled
+from odradek.coordinator.group.consumer.expression import compiled
+from odradek.coordinator.group.consumer.resolution import MATCHES_PER_STEP
 from odradek.protocol.errors import InvalidRegularExpression
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from group_kit import GroupStory, subscription
-from odradek.coordinator.group.commits import Commit, CommitFrom
+from odradek.coordinator.group.commit_request import Commit, CommitFrom
 from odradek.protocol.messages.consumer_offsets import GroupMetadataKey, OffsetCommitValue
 
 DAY_MS = 86_400_000
@@ -206,8 +206,9 @@ def keep_alive(story, members, ms, *, step_ms, skip):
     """A week of heartbeats would take long: the sessions are moved instead."""
     assert skip
     for member_id in members:
-        story.group().members[member_id].session_timeout_ms = ms + step_ms
         assert story.heartbeat(member_id) == "ok"
+        member = story.group().members[member_id]
+        story.core.classic.begin_session(story.group(), member, story.now, ms + step_ms)
     story.advance(ms)
     for member_id in members:
         assert story.heartbeat(member_id) == "ok"

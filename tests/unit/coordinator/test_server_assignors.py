@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.coordinator.group.consumer import range_assignor, uniform_assignor
-from odradek.coordinator.group.consumer.assignors import Subscriber
+from odradek.coordinator.group.consumer.subscriber import Subscriber
 
 A, B, C = b"A", b"B", b"C"
 

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from odradek.coordinator.group.classic.member import Joiner
-from odradek.coordinator.group.commits import Commit, CommitFrom
+from odradek.coordinator.group.commit_request import Commit, CommitFrom
 from odradek.coordinator.group.coordinator import GroupCoordinator
 from odradek.log.failure import LogDamaged
 from odradek.log.read import LOG_END
@@ -199,7 +199,7 @@ def test_a_partition_with_too_few_replicas_takes_no_commits():
     gate.apply([PartitionChangeRecord(partition_id=0, topic_id=gate.topic_ids[TOPIC], isr=[NODE])])
     with pytest.raises(errors.CoordinatorNotAvailable):
         gate.commit(5).value()
-    assert gate.shard.core.groups == {}, "a failed append has changed nothing"
+    assert gate.shard.core.classic.groups == {}, "a failed append has changed nothing"
 
 
 def test_a_marker_ends_a_transaction_in_the_log_too():
@@ -242,7 +242,7 @@ def test_a_held_join_is_refused_when_the_lead_is_lost():
         assignments=[SyncGroupRequestAssignment(member_id=joined.value().member_id, assignment=b"A")],
     )
     synced = gate.on_reactor(lambda: gate.groups.sync(sync))
-    assert gate.shard.core.groups["g"].state == "Stable"
+    assert gate.shard.core.classic.groups["g"].state == "Stable"
     assert not synced.is_done
     gate.lead(OTHER)
     with pytest.raises(errors.NotCoordinator):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.coordinator.group.describing import GroupFilter
+from odradek.coordinator.group.listing import GroupFilter
 from odradek.protocol import errors
 from odradek.protocol.errors import CoordinatorNotAvailable
 from odradek.protocol.messages import k88_streams_group_heartbeat as k88
@@ -398,7 +398,7 @@ def test_a_classic_group_that_only_keeps_offsets_is_taken_over(story):
     assert story.commit(5, topic="a") == "ok"
     assert story.joins("m") == "2: 0:0,1"
     assert story.committed(topic="a") == 5
-    assert "g" not in story.core.groups
+    assert "g" not in story.core.classic.groups
 
 
 def test_an_empty_streams_group_gives_way_to_a_classic_one(story):
@@ -406,7 +406,7 @@ def test_an_empty_streams_group_gives_way_to_a_classic_one(story):
     story.says("m", LEAVE)
     story.join_new("j")
     assert "g" not in story.core.streams.groups
-    assert story.core.groups["g"].members
+    assert story.core.classic.groups["g"].members
     story.reload()
     assert "g" not in story.core.streams.groups
 

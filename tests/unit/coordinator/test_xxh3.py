@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.coordinator.group.consumer.xxh3 import xxh3_64
+from odradek.coordinator.group.xxh3 import xxh3_64
 
 VALUES = {
     0: 3_244_421_341_483_603_138,

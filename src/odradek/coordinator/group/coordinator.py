@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 from odradek.config.parsed import Config
 from odradek.coordinator.core import Decided
 from odradek.coordinator.group.classic.member import Joiner
-from odradek.coordinator.group.commits import Commit, CommitFrom
+from odradek.coordinator.group.commit_request import Commit, CommitFrom
 from odradek.coordinator.group.config import GroupConfig
 from odradek.coordinator.group.consumer.config import ConsumerConfig
-from odradek.coordinator.group.consumer.topics import GroupTopics
 from odradek.coordinator.group.core import GroupCore
 from odradek.coordinator.group.counts import GroupCounts
 from odradek.coordinator.group.loading import OffsetsDecoder
 from odradek.coordinator.group.share.config import ShareConfig
 from odradek.coordinator.group.streams.config import StreamsConfig
+from odradek.coordinator.group.topics import GroupTopics
 from odradek.coordinator.shard import LOADING, Shard, Tell, quiet
 from odradek.coordinator.shards import Shards
 from odradek.protocol import errors
@@ -33,9 +33,10 @@ from odradek.replicated.log_record import EndMarker
 
 if TYPE_CHECKING:
     from odradek.coordinator.group.consumer.requests import Caller
-    from odradek.coordinator.group.describing import FetchedTopic, GroupFilter, WantedTopics
-    from odradek.coordinator.group.streams.heartbeat import Beaten
+    from odradek.coordinator.group.listing import GroupFilter
+    from odradek.coordinator.group.offset_fetch import FetchedTopic, WantedTopics
     from odradek.coordinator.group.streams.requests import Caller as StreamsCaller
+    from odradek.coordinator.group.streams.response import HeartbeatResult
     from odradek.metadata.delta import MetadataDelta
     from odradek.metadata.image import MetadataImage
     from odradek.protocol.messages.k11_join_group import JoinGroupRequest, JoinGroupResponse
@@ -152,7 +153,11 @@ class GroupCoordinator:
         _check_group_id(request.group_id)
         shard = self.shards.active(request.group_id)
         now = shard.now()
-        if not request.member_id and request.group_id not in shard.core.groups and shard.core.accepts(request):
+        if (
+            not request.member_id
+            and request.group_id not in shard.core.classic.groups
+            and shard.core.classic.accepts(request)
+        ):
             created = shard.run(lambda core: core.create(now, request.group_id))
             if created.is_done and created.error is not None:
                 return created  # type: ignore[return-value]  # it has an error and no value
@@ -189,7 +194,9 @@ class GroupCoordinator:
         now = shard.now()
         return shard.run(lambda core: core.consumers.heartbeat(now, request, caller))
 
-    def streams_heartbeat(self, request: "StreamsGroupHeartbeatRequest", caller: "StreamsCaller") -> "Pending[Beaten]":
+    def streams_heartbeat(
+        self, request: "StreamsGroupHeartbeatRequest", caller: "StreamsCaller"
+    ) -> "Pending[HeartbeatResult]":
         shard = self.shards.active(request.group_id)
         now = shard.now()
         return shard.run(lambda core: core.streams.heartbeat(now, request, caller))

@@ -4,42 +4,46 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from odradek.coordinator.core import Decided
-from odradek.coordinator.group.classic.classic_group import CONSUMER, EMPTY, ClassicGroup
+from odradek.coordinator.group.classic.classic_group import ClassicGroup
+from odradek.coordinator.group.classic.records import group_tombstone
+from odradek.coordinator.group.classic.states import CONSUMER, EMPTY
 from odradek.coordinator.group.classic.subscriptions import subscribed_topics
-from odradek.coordinator.group.records import group_tombstone, offset_tombstone
+from odradek.coordinator.group.records import offset_tombstone
+from odradek.coordinator.group.rooms import GroupRooms
 from odradek.protocol import errors
 
 if TYPE_CHECKING:
     from odradek.coordinator.group.consumer.group import ConsumerGroup
-    from odradek.coordinator.group.core import GroupCore
     from odradek.coordinator.group.streams.group import StreamsGroup
     from odradek.replicated.log_record import Versioned
 
     _Group = ClassicGroup | ConsumerGroup | StreamsGroup
 
 
-def delete(core: "GroupCore", group_id: str) -> Decided[int]:
+def delete(rooms: GroupRooms, group_id: str) -> Decided[int]:
     """With all its offsets, those of open transactions too."""
-    group = _group(core, group_id)
+    group = _group(rooms, group_id)
     if group is None:
         return Decided(response=errors.GroupIdNotFound.code)
     if group.state != EMPTY:
         return Decided(response=errors.NonEmptyGroup.code)
-    places = dict.fromkeys((topic, partition) for topic, partition, _ in core.offsets.places(group_id))
-    places.update(dict.fromkeys(core.offsets.pending_places(group_id)))
+    places = dict.fromkeys((topic, partition) for topic, partition, _ in rooms.offsets.places(group_id))
+    places.update(dict.fromkeys(rooms.offsets.pending_places(group_id)))
     records = [offset_tombstone(group_id, *place) for place in places]
-    core.counts.offset_deletions += len(records)
-    others = core.consumers.tombstones(group_id) + core.streams.tombstones(group_id)
+    rooms.counts.offset_deletions += len(records)
+    others = rooms.consumers.tombstones(group_id) + rooms.streams.tombstones(group_id)
     records += others or [group_tombstone(group_id)]
     return Decided(records, errors.NONE, is_atomic=False)
 
 
-def _group(core: "GroupCore", group_id: str) -> "_Group | None":
-    return core.groups.get(group_id) or core.consumers.groups.get(group_id) or core.streams.groups.get(group_id)
+def _group(rooms: GroupRooms, group_id: str) -> "_Group | None":
+    return (
+        rooms.classic.groups.get(group_id) or rooms.consumers.groups.get(group_id) or rooms.streams.groups.get(group_id)
+    )
 
 
-def delete_offsets(core: "GroupCore", group_id: str, places: Sequence[tuple[str, int]]) -> Decided[list[int] | int]:
-    group = _group(core, group_id)
+def delete_offsets(rooms: GroupRooms, group_id: str, places: Sequence[tuple[str, int]]) -> Decided[list[int] | int]:
+    group = _group(rooms, group_id)
     if group is None:
         return Decided(response=errors.GroupIdNotFound.code)
     if isinstance(group, ClassicGroup) and group.state != EMPTY and group.protocol_type != CONSUMER:
@@ -51,14 +55,14 @@ def delete_offsets(core: "GroupCore", group_id: str, places: Sequence[tuple[str,
             codes.append(errors.GroupSubscribedToTopic.code)
             continue
         codes.append(errors.NONE)
-        if _has_offset(core, group_id, topic, partition):
+        if _has_offset(rooms, group_id, topic, partition):
             records.append(offset_tombstone(group_id, topic, partition))
-    core.counts.offset_deletions += len(records)
+    rooms.counts.offset_deletions += len(records)
     return Decided(records, codes, is_atomic=False)
 
 
-def _has_offset(core: "GroupCore", group_id: str, topic: str, partition: int) -> bool:
-    offsets = core.offsets
+def _has_offset(rooms: GroupRooms, group_id: str, topic: str, partition: int) -> bool:
+    offsets = rooms.offsets
     return offsets.get(group_id, topic, partition) is not None or offsets.is_unstable(group_id, topic, partition)
 
 
@@ -71,13 +75,13 @@ def _is_read(group: "_Group", topic: str) -> bool:
     return topics is None or topic in topics
 
 
-def topics_deleted(core: "GroupCore", topics: Iterable[str]) -> Decided[None]:
+def topics_deleted(rooms: GroupRooms, topics: Iterable[str]) -> Decided[None]:
     """The offsets in a topic that is no more say nothing about one that is made under its name later."""
     records = [
         offset_tombstone(group_id, topic, partition)
         for topic in topics
-        for group_id in core.offsets.groups_of_topic(topic)
-        for partition in core.offsets.of_group(group_id)[topic]
+        for group_id in rooms.offsets.groups_of_topic(topic)
+        for partition in rooms.offsets.of_group(group_id)[topic]
     ]
-    core.counts.offset_deletions += len(records)
+    rooms.counts.offset_deletions += len(records)
     return Decided(records, is_atomic=False)

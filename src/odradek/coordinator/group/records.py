@@ -1,16 +1,7 @@
-"""The records that a group coordinator writes, in the versions of the release profile."""
+"""The records of committed offsets."""
 
-from collections.abc import Mapping
-
-from odradek.coordinator.group.classic.classic_group import ClassicGroup
-from odradek.protocol.declare import Message, Uuid
-from odradek.protocol.messages.consumer_offsets import (
-    GroupMetadataKey,
-    GroupMetadataValue,
-    MemberMetadata,
-    OffsetCommitKey,
-    OffsetCommitValue,
-)
+from odradek.protocol.declare import Uuid
+from odradek.protocol.messages.consumer_offsets import OffsetCommitKey, OffsetCommitValue
 from odradek.protocol.releases import Release
 from odradek.replicated.log_record import LogRecord, Versioned
 
@@ -20,43 +11,15 @@ _NO_TIMESTAMP = -1
 _blank = object.__new__  # a struct without values, as its constructor would make it in twice the time
 
 
-class GroupRecords:
-    __slots__ = ("_group_version", "_offset_version")
+class OffsetRecords:
+    """Commits, in the version of the release profile."""
+
+    __slots__ = ("_version",)
 
     def __init__(self, release: Release) -> None:
-        self._group_version = release.record_versions["GroupMetadataValue"]
-        self._offset_version = release.record_versions["OffsetCommitValue"]
+        self._version = release.record_versions["OffsetCommitValue"]
 
-    def stable(self, group: ClassicGroup, assignments: Mapping[str, bytes]) -> Versioned:
-        """The group with its members, each with its assignment."""
-        members = [
-            member.record(group.protocol, assignments.get(member.member_id, b"")) for member in group.members.values()
-        ]
-        return self._group(group, group.generation, group.protocol, group.leader, group.state_since_ms, members)
-
-    def empty(self, group: ClassicGroup, generation: int, now_ms: int) -> Versioned:
-        return self._group(group, generation, None, None, now_ms, [])
-
-    def _group(
-        self,
-        group: ClassicGroup,
-        generation: int,
-        protocol: str | None,
-        leader: str | None,
-        since_ms: int,
-        members: list[MemberMetadata],
-    ) -> Versioned:
-        value = GroupMetadataValue(
-            protocol_type=group.protocol_type or "",
-            generation=generation,
-            protocol=protocol,
-            leader=leader,
-            current_state_timestamp=since_ms,
-            members=members,
-        )
-        return LogRecord(GroupMetadataKey(group=group.group_id), value), self._group_version
-
-    def offset(
+    def record(
         self,
         group_id: str,
         topic: str,
@@ -68,7 +31,7 @@ class GroupRecords:
         key = _blank(OffsetCommitKey)
         key.group, key.topic, key.partition = group_id, topic, partition
         has_expiry = value.expire_timestamp != _NO_TIMESTAMP
-        version = _WITH_EXPIRE_TIMESTAMP if has_expiry else self._offset_version
+        version = _WITH_EXPIRE_TIMESTAMP if has_expiry else self._version
         return LogRecord(key, value, producer_id, producer_epoch), version
 
 
@@ -85,13 +48,5 @@ def offset_value(
     return value
 
 
-def group_tombstone(group_id: str) -> Versioned:
-    return _tombstone(GroupMetadataKey(group=group_id))
-
-
 def offset_tombstone(group_id: str, topic: str, partition: int) -> Versioned:
-    return _tombstone(OffsetCommitKey(group=group_id, topic=topic, partition=partition))
-
-
-def _tombstone(key: Message) -> Versioned:
-    return LogRecord(key, None), 0
+    return LogRecord(OffsetCommitKey(group=group_id, topic=topic, partition=partition), None), 0

@@ -1,26 +1,22 @@
 """LeaveGroup: members go, or an admin sends static ones away by their instance id."""
 
-from typing import TYPE_CHECKING
-
 from odradek.coordinator.core import Answer, Decided
 from odradek.coordinator.group.classic import rebalancing
 from odradek.coordinator.group.classic.classic_group import ClassicGroup
+from odradek.coordinator.group.classic.groups import ClassicGroups
 from odradek.coordinator.now import Now
 from odradek.protocol import errors
 from odradek.protocol.messages.k13_leave_group import LeaveGroupResponse, MemberIdentity, MemberResponse
 
-if TYPE_CHECKING:
-    from odradek.coordinator.group.core import GroupCore
 
-
-def leave(core: "GroupCore", now: Now, group_id: str, members: list[MemberIdentity]) -> Decided[LeaveGroupResponse]:
-    group = core.groups.get(group_id)
+def leave(groups: ClassicGroups, now: Now, group_id: str, members: list[MemberIdentity]) -> Decided[LeaveGroupResponse]:
+    group = groups.groups.get(group_id)
     answers: list[Answer] = []
     results = []
     for identity in members:
         code = errors.NONE
         try:
-            answers += _leave_one(core, now, group, identity)
+            answers += _leave_one(groups, now, group, identity)
         except errors.KafkaError as error:
             code = error.code
         results.append(
@@ -29,7 +25,7 @@ def leave(core: "GroupCore", now: Now, group_id: str, members: list[MemberIdenti
     return Decided(response=LeaveGroupResponse(members=results), effects=answers)
 
 
-def _leave_one(core: "GroupCore", now: Now, group: ClassicGroup | None, identity: MemberIdentity) -> list[Answer]:
+def _leave_one(groups: ClassicGroups, now: Now, group: ClassicGroup | None, identity: MemberIdentity) -> list[Answer]:
     if group is None:
         raise errors.UnknownMemberId()
     member_id, instance_id = identity.member_id, identity.group_instance_id
@@ -37,7 +33,7 @@ def _leave_one(core: "GroupCore", now: Now, group: ClassicGroup | None, identity
         member_id = "" if instance_id is None else group.static_members.get(instance_id, "")
     elif member_id in group.pending_members:
         group.pending_members.discard(member_id)
-        core.may_complete(group)
+        groups.may_complete(group)
         return []
     member = group.check_member(member_id, instance_id)
-    return rebalancing.remove_member(core, group, member, now)
+    return rebalancing.remove_member(groups, group, member, now)

@@ -1,10 +1,12 @@
 """A member of a classic group."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.protocol.messages.consumer_offsets import MemberMetadata
+from odradek.broken_rule import BrokenRuleError
+from odradek.coordinator.group.classic.written_group import WrittenMember
 
 if TYPE_CHECKING:
+    from odradek.coordinator.core import Ticket
     from odradek.protocol.messages.k11_join_group import JoinGroupRequest
 
 Protocols = tuple[tuple[str, bytes], ...]  # names with the member's metadata for each, most wanted first
@@ -56,8 +58,8 @@ class Member:
         self.protocols = protocols
         self.assignment = b""
         self.is_new = False  # it has never been in a generation: it may give up while it waits
-        self.join_ticket: Any = None
-        self.sync_ticket: Any = None
+        self.join_ticket: Ticket | None = None
+        self.sync_ticket: Ticket | None = None
 
     def __repr__(self) -> str:
         waits = "joining" if self.join_ticket is not None else "syncing" if self.sync_ticket is not None else "idle"
@@ -76,30 +78,33 @@ class Member:
         )
 
     @classmethod
-    def of_record(cls, metadata: MemberMetadata, protocol: str | None) -> "Member":
+    def of_written(cls, written: WrittenMember, protocol: str | None) -> "Member":
         """As the log remembers it: of its protocols only the one that was chosen."""
-        timeout_ms = metadata.rebalance_timeout if metadata.rebalance_timeout >= 0 else metadata.session_timeout
         return cls(
-            metadata.member_id,
-            metadata.group_instance_id,
-            metadata.client_id,
-            metadata.client_host,
-            rebalance_timeout_ms=timeout_ms,
-            session_timeout_ms=metadata.session_timeout,
-            protocols=((protocol or "", bytes(metadata.subscription)),),
+            written.member_id,
+            written.instance_id,
+            written.client_id,
+            written.client_host,
+            rebalance_timeout_ms=written.rebalance_timeout_ms,
+            session_timeout_ms=written.session_timeout_ms,
+            protocols=((protocol or "", written.subscription),),
         )
 
-    def record(self, protocol: str | None, assignment: bytes) -> MemberMetadata:
-        return MemberMetadata(
-            member_id=self.member_id,
-            group_instance_id=self.instance_id,
-            client_id=self.client_id,
-            client_host=self.client_host,
-            rebalance_timeout=self.rebalance_timeout_ms,
-            session_timeout=self.session_timeout_ms,
-            subscription=self.metadata(protocol),
-            assignment=assignment,
+    def to_write(self, protocol: str | None, assignment: bytes) -> WrittenMember:
+        return WrittenMember(
+            self.member_id,
+            self.instance_id,
+            self.client_id,
+            self.client_host,
+            self.rebalance_timeout_ms,
+            self.session_timeout_ms,
+            self.metadata(protocol),
+            assignment,
         )
+
+    def is_written_as(self, written: WrittenMember, protocol: str | None) -> bool:
+        """Whether the record of this member says the same; its assignment is what a record brings."""
+        return self.to_write(protocol, written.assignment).with_told_timeout() == written
 
     @property
     def is_static(self) -> bool:
@@ -120,7 +125,7 @@ class Member:
         for name, _ in self.protocols:
             if name in candidates:
                 return name
-        raise AssertionError(f"{self} knows none of {sorted(candidates)}")
+        raise BrokenRuleError(f"{self} knows none of {sorted(candidates)}")
 
 
 def protocols_of(request: "JoinGroupRequest") -> Protocols:

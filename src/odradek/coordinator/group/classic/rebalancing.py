@@ -3,45 +3,41 @@
 from typing import TYPE_CHECKING
 
 from odradek.coordinator.core import Answer, Decided
-from odradek.coordinator.group.classic.classic_group import (
-    COMPLETING_REBALANCE,
-    EMPTY,
-    PREPARING_REBALANCE,
-    ClassicGroup,
-)
+from odradek.coordinator.group.classic.classic_group import ClassicGroup
+from odradek.coordinator.group.classic.groups import ClassicGroups
 from odradek.coordinator.group.classic.member import Member
+from odradek.coordinator.group.classic.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE
 from odradek.coordinator.group.deadlines import JOIN, SYNC
 from odradek.coordinator.now import Now
 from odradek.protocol import errors
 
 if TYPE_CHECKING:
-    from odradek.coordinator.group.core import GroupCore
     from odradek.protocol.messages.k11_join_group import JoinGroupResponse
 
 RETRY_MS = 1000  # until a group that could not be written as empty is tried again
 
 
-def prepare(core: "GroupCore", group: ClassicGroup, now: Now) -> list[Answer]:
+def prepare(groups: ClassicGroups, group: ClassicGroup, now: Now) -> list[Answer]:
     """Begins a rebalance, if one may begin; who waits for an assignment is told to join again."""
     if not group.can_rebalance:
-        core.may_complete(group)
+        groups.may_complete(group)
         return []
-    answers = _cancel_syncs(core, group, now) if group.state == COMPLETING_REBALANCE else []
-    core.deadlines.clear((SYNC, group.group_id, ""))
+    answers = _cancel_syncs(groups, group, now) if group.state == COMPLETING_REBALANCE else []
+    groups.deadlines.clear((SYNC, group.group_id, ""))
     group.is_initial = group.state == EMPTY
     if group.is_initial:
-        delay_ms = core.config.initial_rebalance_delay_ms
+        delay_ms = groups.shard.config.initial_rebalance_delay_ms
         group.initial_delay_left_ms = max(group.rebalance_timeout_ms - delay_ms, 0)
         group.has_new_member = False
     else:
         delay_ms = group.rebalance_timeout_ms
-    core.deadlines.set((JOIN, group.group_id, ""), now.mono_ms + delay_ms)
+    groups.deadlines.set((JOIN, group.group_id, ""), now.mono_ms + delay_ms)
     group.become(PREPARING_REBALANCE, now.wall_ms)
-    core.may_complete(group)
+    groups.may_complete(group)
     return answers
 
 
-def _cancel_syncs(core: "GroupCore", group: ClassicGroup, now: Now) -> list[Answer]:
+def _cancel_syncs(groups: ClassicGroups, group: ClassicGroup, now: Now) -> list[Answer]:
     """Their sessions begin again with the answer: one that was over while the member waited was passed over."""
     from odradek.protocol.messages.k14_sync_group import SyncGroupResponse
 
@@ -52,7 +48,7 @@ def _cancel_syncs(core: "GroupCore", group: ClassicGroup, now: Now) -> list[Answ
             response = SyncGroupResponse(error_code=errors.RebalanceInProgress.code)
             answers.append(Answer(member.sync_ticket, response))
             member.sync_ticket = None
-            core.begin_session(group, member, now)
+            groups.begin_session(group, member, now)
     return answers
 
 
@@ -61,51 +57,47 @@ def is_complete(group: ClassicGroup) -> bool:
     return group.state == PREPARING_REBALANCE and not group.is_initial and group.has_all_joined
 
 
-def join_time_is_over(core: "GroupCore", group: ClassicGroup, now: Now) -> Decided[None]:
+def join_time_is_over(groups: ClassicGroups, group: ClassicGroup, now: Now) -> Decided[None]:
     if group.state != PREPARING_REBALANCE:
         return Decided()
     if group.is_initial and group.has_new_member and group.initial_delay_left_ms > 0:
-        delay_ms = min(core.config.initial_rebalance_delay_ms, group.initial_delay_left_ms)
+        delay_ms = min(groups.shard.config.initial_rebalance_delay_ms, group.initial_delay_left_ms)
         group.initial_delay_left_ms -= delay_ms
         group.has_new_member = False
-        core.deadlines.set((JOIN, group.group_id, ""), now.mono_ms + delay_ms)
+        groups.deadlines.set((JOIN, group.group_id, ""), now.mono_ms + delay_ms)
         return Decided()
-    return complete_join(core, group, now)
+    return complete_join(groups, group, now)
 
 
-def complete_join(core: "GroupCore", group: ClassicGroup, now: Now) -> Decided[None]:
+def complete_join(groups: ClassicGroups, group: ClassicGroup, now: Now) -> Decided[None]:
     """Who has not joined is out, unless it is static: that one may only be restarting."""
     for member in list(group.members.values()):
         if member.join_ticket is None and not member.is_static:
             group.remove(member.member_id)
     if not group.members:
-        return _become_empty(core, group, now)
+        return _become_empty(groups, group, now)
     if not group.elect_joined_leader():
-        core.deadlines.set((JOIN, group.group_id, ""), now.mono_ms + group.rebalance_timeout_ms)
+        groups.deadlines.set((JOIN, group.group_id, ""), now.mono_ms + group.rebalance_timeout_ms)
         return Decided()  # static members alone, and none is back: their sessions will decide
-    return Decided(effects=_begin_generation(core, group, now))
+    return Decided(effects=_begin_generation(groups, group, now))
 
 
-def _become_empty(core: "GroupCore", group: ClassicGroup, now: Now) -> Decided[None]:
-    core.deadlines.set((JOIN, group.group_id, ""), now.mono_ms + RETRY_MS)  # of no effect once the record is replayed
-    return Decided([core.records.empty(group, group.generation + 1, now.wall_ms)])
+def _become_empty(groups: ClassicGroups, group: ClassicGroup, now: Now) -> Decided[None]:
+    groups.deadlines.set((JOIN, group.group_id, ""), now.mono_ms + RETRY_MS)  # of no effect once the record is replayed
+    return Decided([groups.record(group, group.emptied(group.generation + 1, now.wall_ms))])
 
 
-def _begin_generation(core: "GroupCore", group: ClassicGroup, now: Now) -> list[Answer]:
-    group.generation += 1
-    group.protocol = group.select_protocol()
-    group.is_initial = False
-    group.become(COMPLETING_REBALANCE, now.wall_ms)
-    core.deadlines.clear((JOIN, group.group_id, ""))
-    core.deadlines.set((SYNC, group.group_id, ""), now.mono_ms + group.rebalance_timeout_ms)
-    group.pending_sync = set(group.members)
+def _begin_generation(groups: ClassicGroups, group: ClassicGroup, now: Now) -> list[Answer]:
+    group.begin_generation(now.wall_ms)
+    groups.deadlines.clear((JOIN, group.group_id, ""))
+    groups.deadlines.set((SYNC, group.group_id, ""), now.mono_ms + group.rebalance_timeout_ms)
     answers = []
     for member in group.members.values():
         if member.join_ticket is not None:
             answers.append(Answer(member.join_ticket, joined(group, member)))
             member.join_ticket = None
         member.is_new = False
-        core.begin_session(group, member, now)
+        groups.begin_session(group, member, now)
     return answers
 
 
@@ -137,11 +129,11 @@ def joined(
     )
 
 
-def remove_member(core: "GroupCore", group: ClassicGroup, member: Member, now: Now) -> list[Answer]:
+def remove_member(groups: ClassicGroups, group: ClassicGroup, member: Member, now: Now) -> list[Answer]:
     """A member leaves or is expired; who it was may still wait, and is told to come anew."""
     answers = _refuse(member, "", errors.UnknownMemberId)
     group.remove(member.member_id)
-    return answers + prepare(core, group, now)
+    return answers + prepare(groups, group, now)
 
 
 def fence(member: Member) -> list[Answer]:

@@ -4,7 +4,8 @@ The metadata of a classic member is its own affair; that of the protocol type "c
 list of topics, which is needed to say whose offsets may go.
 """
 
-from odradek.coordinator.group.classic.classic_group import CONSUMER, ClassicGroup
+from odradek.coordinator.group.classic.classic_group import ClassicGroup
+from odradek.coordinator.group.classic.states import CONSUMER
 from odradek.protocol.errors import PeerProtocolError
 from odradek.protocol.messages.consumer_protocol import ConsumerProtocolSubscription
 

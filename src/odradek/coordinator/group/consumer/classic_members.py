@@ -6,15 +6,17 @@ a newer target says REBALANCE_IN_PROGRESS; the next join then says what the memb
 reconciliation. There is no leader: nobody is told who else is there.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from odradek.coordinator.core import Answer, Decided
-from odradek.coordinator.group.classic.classic_group import CONSUMER
+from odradek.coordinator.core import Answer, Decided, Ticket
 from odradek.coordinator.group.classic.joining import refusal
 from odradek.coordinator.group.classic.member import Joiner, Protocols, protocols_of
+from odradek.coordinator.group.classic.states import CONSUMER
 from odradek.coordinator.group.consumer import embedded, leaving, migration, target
+from odradek.coordinator.group.consumer.fencing import known_member, take_instance
 from odradek.coordinator.group.consumer.group import ConsumerGroup, ConsumerPlan
-from odradek.coordinator.group.consumer.heartbeat import known_member, step, subscribe, take_instance
+from odradek.coordinator.group.consumer.groups import ConsumerGroups
+from odradek.coordinator.group.consumer.heartbeat import step, subscribe
 from odradek.coordinator.group.consumer.member import (
     NO_TARGET,
     UNRELEASED_PARTITIONS,
@@ -32,7 +34,6 @@ from odradek.protocol.messages.k13_leave_group import LeaveGroupResponse, Member
 from odradek.protocol.messages.k14_sync_group import SyncGroupRequest, SyncGroupResponse
 
 if TYPE_CHECKING:
-    from odradek.coordinator.group.consumer.groups import ConsumerGroups
     from odradek.protocol.messages.consumer_protocol import ConsumerProtocolSubscription
 
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def join(
-    groups: "ConsumerGroups", now: Now, group: ConsumerGroup, request: JoinGroupRequest, joiner: Joiner, ticket: Any
+    groups: ConsumerGroups, now: Now, group: ConsumerGroup, request: JoinGroupRequest, joiner: Joiner, ticket: Ticket
 ) -> Decided[None]:
     try:
         plan = ConsumerPlan(group)
@@ -51,9 +52,9 @@ def join(
 
 
 def _join(
-    groups: "ConsumerGroups", now: Now, plan: ConsumerPlan, request: JoinGroupRequest, joiner: Joiner
+    groups: ConsumerGroups, now: Now, plan: ConsumerPlan, request: JoinGroupRequest, joiner: Joiner
 ) -> JoinGroupResponse:
-    if not groups.core.accepts(request):
+    if not groups.classic.accepts(request):
         return refusal(errors.InvalidSessionTimeout(), request.member_id)
     if len(plan.group.members) >= groups.config.members_max and request.member_id not in plan.group.members:
         raise errors.GroupMaxSizeReached()
@@ -129,7 +130,7 @@ def _updated(
     )
 
 
-def _owned(groups: "ConsumerGroups", before: ConsumerMember, subscription: "ConsumerProtocolSubscription") -> Target:
+def _owned(groups: ConsumerGroups, before: ConsumerMember, subscription: "ConsumerProtocolSubscription") -> Target:
     """What it says it owns is of the generation that it says, else it owns nothing any more.
 
     Before version 2 there is no generation to tell: then what it says is taken as it is.
@@ -143,7 +144,7 @@ def _owned(groups: "ConsumerGroups", before: ConsumerMember, subscription: "Cons
 
 
 def sync(
-    groups: "ConsumerGroups", now: Now, group: ConsumerGroup, request: SyncGroupRequest, ticket: Any
+    groups: ConsumerGroups, now: Now, group: ConsumerGroup, request: SyncGroupRequest, ticket: Ticket
 ) -> Decided[None]:
     try:
         member, classic = _checked(group, request.member_id, request.group_instance_id, request.generation_id)
@@ -167,7 +168,7 @@ def sync(
 
 
 def heartbeat(
-    groups: "ConsumerGroups", now: Now, group: ConsumerGroup, request: HeartbeatRequest
+    groups: ConsumerGroups, now: Now, group: ConsumerGroup, request: HeartbeatRequest
 ) -> Decided[HeartbeatResponse]:
     try:
         member, _ = _checked(group, request.member_id, request.group_instance_id, request.generation_id)
@@ -205,7 +206,7 @@ def _checked(
 
 
 def leave(
-    groups: "ConsumerGroups", now: Now, group: ConsumerGroup, identities: list[MemberIdentity]
+    groups: ConsumerGroups, now: Now, group: ConsumerGroup, identities: list[MemberIdentity]
 ) -> Decided[LeaveGroupResponse]:
     """Members of either protocol, if an admin sends them away by their instance id."""
     results = []

@@ -1,24 +1,17 @@
-"""ConsumerGroupDescribe and ListGroups of consumer groups."""
-
-from typing import TYPE_CHECKING
+"""ConsumerGroupDescribe."""
 
 from odradek.coordinator.core import Decided
+from odradek.coordinator.group.consumer.group import ConsumerGroup
+from odradek.coordinator.group.consumer.groups import ConsumerGroups
 from odradek.coordinator.group.consumer.member import NO_TARGET, Assigned, ConsumerMember, Target
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
-from odradek.protocol.messages.k16_list_groups import ListedGroup
 from odradek.protocol.messages.k69_consumer_group_describe import Assignment, DescribedGroup, Member, TopicPartitions
 
-if TYPE_CHECKING:
-    from odradek.coordinator.group.consumer.group import ConsumerGroup
-    from odradek.coordinator.group.consumer.groups import ConsumerGroups
-    from odradek.coordinator.group.describing import GroupFilter
-
-TYPE = "consumer"
 CLASSIC_MEMBER, CONSUMER_MEMBER = 0, 1
 
 
-def describe(groups: "ConsumerGroups", group_id: str) -> Decided[DescribedGroup]:
+def describe(groups: ConsumerGroups, group_id: str) -> Decided[DescribedGroup]:
     try:
         group = groups.group(group_id)
     except errors.KafkaError as error:
@@ -34,7 +27,7 @@ def describe(groups: "ConsumerGroups", group_id: str) -> Decided[DescribedGroup]
     return Decided(response=described)
 
 
-def _member(groups: "ConsumerGroups", group: "ConsumerGroup", member: ConsumerMember) -> Member:
+def _member(groups: ConsumerGroups, group: ConsumerGroup, member: ConsumerMember) -> Member:
     return Member(
         member_id=member.member_id,
         instance_id=member.instance_id,
@@ -50,7 +43,7 @@ def _member(groups: "ConsumerGroups", group: "ConsumerGroup", member: ConsumerMe
     )
 
 
-def _assignment(groups: "ConsumerGroups", partitions: Assigned | Target) -> Assignment:
+def _assignment(groups: ConsumerGroups, partitions: Assigned | Target) -> Assignment:
     """Topics that are gone have no name to tell."""
     topics = []
     for topic_id in sorted(partitions):
@@ -61,16 +54,3 @@ def _assignment(groups: "ConsumerGroups", partitions: Assigned | Target) -> Assi
             )
             topics.append(told)
     return Assignment(topic_partitions=topics)
-
-
-def listed(groups: "ConsumerGroups", wanted: "GroupFilter") -> list[ListedGroup]:
-    if wanted.types and TYPE not in (name.lower() for name in wanted.types):
-        return []
-    states = {state.lower() for state in wanted.states}
-    found = []
-    for group in groups.groups.values():
-        state = group.state
-        if not states or state.lower() in states:
-            told = ListedGroup(group_id=group.group_id, protocol_type=TYPE, group_state=state, group_type=TYPE)
-            found.append(told)
-    return found

@@ -13,7 +13,7 @@ from odradek.protocol.messages.consumer_protocol import (
 )
 
 if TYPE_CHECKING:
-    from odradek.coordinator.group.consumer.topics import GroupTopics
+    from odradek.coordinator.group.topics import GroupTopics
 
 _VERSION_MAX = 3
 

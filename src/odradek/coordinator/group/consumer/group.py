@@ -23,9 +23,10 @@ they are appended. Compaction may leave a member's records without the group's b
 every record makes what it needs.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Self
 
+from odradek.broken_rule import BrokenRuleError
 from odradek.coordinator.group.consumer.member import (
     STABLE,
     Assigned,
@@ -34,13 +35,11 @@ from odradek.coordinator.group.consumer.member import (
     Target,
     places,
 )
+from odradek.coordinator.group.epochs.group import ASSIGNING, EMPTY, RECONCILING, STABLE_GROUP, EpochGroup
+from odradek.coordinator.group.epochs.values import optional, required
 from odradek.coordinator.group.plan import Plan
 from odradek.protocol.declare import Message
 from odradek.protocol.messages import consumer_groups as records
-
-FIRST_EPOCH = 1  # of a group that nothing has happened to
-
-EMPTY, ASSIGNING, RECONCILING, STABLE_GROUP = "Empty", "Assigning", "Reconciling", "Stable"
 
 
 class ResolvedRegex(NamedTuple):
@@ -49,43 +48,18 @@ class ResolvedRegex(NamedTuple):
     timestamp_ms: int
 
 
-class ConsumerGroup:
-    __slots__ = (
-        "epoch",
-        "group_id",
-        "members",
-        "metadata_hash",
-        "owners",
-        "regexes",
-        "static_members",
-        "target",
-        "target_epoch",
-        "target_ms",
-    )
+class ConsumerGroup(EpochGroup[ConsumerMember, Target]):
+    __slots__ = ("owners", "regexes", "static_members")
 
     def __init__(self, group_id: str) -> None:
-        self.group_id = group_id
-        self.epoch = FIRST_EPOCH
-        self.metadata_hash = 0
-        self.target_epoch = FIRST_EPOCH
-        self.target_ms = 0  # when it was made, of the wall clock
-        self.members: dict[str, ConsumerMember] = {}
+        super().__init__(group_id)
         self.static_members: dict[str, str] = {}  # member ids by instance id
-        self.target: dict[str, Target] = {}
         self.owners: dict[tuple[bytes, int], str] = {}  # with whom a partition is
         self.regexes: dict[str, ResolvedRegex] = {}
 
-    def __repr__(self) -> str:
-        return f"ConsumerGroup({self.group_id}, {self.state}, epoch {self.epoch}, {len(self.members)} members)"
-
-    def copy(self) -> "ConsumerGroup":
-        """Members, targets and expressions are values: only the maps are made anew."""
-        made = ConsumerGroup(self.group_id)
-        made.epoch, made.metadata_hash = self.epoch, self.metadata_hash
-        made.target_epoch, made.target_ms = self.target_epoch, self.target_ms
-        made.members = dict(self.members)
+    def copy(self) -> Self:
+        made = super().copy()
         made.static_members = dict(self.static_members)
-        made.target = dict(self.target)
         made.owners = dict(self.owners)
         made.regexes = dict(self.regexes)
         return made
@@ -96,7 +70,7 @@ class ConsumerGroup:
     def state(self) -> str:
         if not self.members:
             return EMPTY
-        if self.epoch > self.target_epoch:
+        if self.is_target_behind:
             return ASSIGNING
         if all(member.is_reconciled_to(self.target_epoch) for member in self.members.values()):
             return STABLE_GROUP
@@ -136,24 +110,18 @@ class ConsumerGroup:
 
     def replay(self, key: Message, value: Message | None) -> None:
         if isinstance(key, records.ConsumerGroupMetadataKey):
-            assert isinstance(value, records.ConsumerGroupMetadataValue)
-            self.epoch, self.metadata_hash = value.epoch, value.metadata_hash
+            metadata = required(value, records.ConsumerGroupMetadataValue)
+            self.epoch, self.metadata_hash = metadata.epoch, metadata.metadata_hash
         elif isinstance(key, records.ConsumerGroupMemberMetadataKey):
-            assert value is None or isinstance(value, records.ConsumerGroupMemberMetadataValue)
-            self._replay_member(key.member_id, value)
+            self._replay_member(key.member_id, optional(value, records.ConsumerGroupMemberMetadataValue))
         elif isinstance(key, records.ConsumerGroupTargetAssignmentMetadataKey):
-            assert value is None or isinstance(value, records.ConsumerGroupTargetAssignmentMetadataValue)
-            self.target_epoch = FIRST_EPOCH if value is None else value.assignment_epoch
-            self.target_ms = 0 if value is None else value.assignment_timestamp
+            self.replay_target_epoch(optional(value, records.ConsumerGroupTargetAssignmentMetadataValue))
         elif isinstance(key, records.ConsumerGroupTargetAssignmentMemberKey):
-            assert value is None or isinstance(value, records.ConsumerGroupTargetAssignmentMemberValue)
-            self._replay_target(key.member_id, value)
+            self._replay_target(key.member_id, optional(value, records.ConsumerGroupTargetAssignmentMemberValue))
         elif isinstance(key, records.ConsumerGroupCurrentMemberAssignmentKey):
-            assert value is None or isinstance(value, records.ConsumerGroupCurrentMemberAssignmentValue)
-            self._replay_assignment(key.member_id, value)
+            self._replay_assignment(key.member_id, optional(value, records.ConsumerGroupCurrentMemberAssignmentValue))
         elif isinstance(key, records.ConsumerGroupRegularExpressionKey):
-            assert value is None or isinstance(value, records.ConsumerGroupRegularExpressionValue)
-            self._replay_regex(key.regular_expression, value)
+            self._replay_regex(key.regular_expression, optional(value, records.ConsumerGroupRegularExpressionValue))
 
     def _replay_member(self, member_id: str, value: records.ConsumerGroupMemberMetadataValue | None) -> None:
         old = self.members.get(member_id)
@@ -230,30 +198,36 @@ class ConsumerGroup:
     def validate(self) -> None:
         """Re-derives what is kept twice, and checks G1 to G4 as the coordinator sees them."""
         static = {m.instance_id: m.member_id for m in self.members.values() if m.instance_id is not None}
-        assert self.static_members == static, f"{self}: {self.static_members} is not {static}"
-        owners: dict[tuple[bytes, int], str] = {}
-        for member in self.members.values():
-            for place in places(member.held()):
-                assert place not in owners, f"{self}: {place} is with {owners[place]} and {member.member_id}"  # G1
-                owners[place] = member.member_id
-        assert owners == self.owners, f"{self}: the owners are wrong"
-        assert self.epoch >= self.target_epoch, f"{self}: the target is of epoch {self.target_epoch}"
-        wanted: dict[tuple[bytes, int], str] = {}
-        for member_id, target in self.target.items():
-            assert member_id in self.members, f"{self}: {member_id} is in the target and no member"
-            for place in places(target):
-                assert place not in wanted, f"{self}: {place} is meant for two"  # G2
-                wanted[place] = member_id
+        if self.static_members != static:
+            raise BrokenRuleError(f"{self}: {self.static_members} is not {static}")
+        owners = self._one_each((each.member_id, each.held()) for each in self.members.values())  # G1
+        if owners != self.owners:
+            raise BrokenRuleError(f"{self}: the owners are wrong")
+        self.validate_epochs()
+        wanted = self._one_each(self.target.items())  # G2
         for member in self.members.values():
             self._validate_member(member, wanted)
 
+    def _one_each(self, parts: Iterable[tuple[str, Assigned | Target]]) -> dict[tuple[bytes, int], str]:
+        """Whose each partition is; it is with one member only."""
+        owners: dict[tuple[bytes, int], str] = {}
+        for member_id, partitions in parts:
+            for place in places(partitions):
+                if place in owners:
+                    raise BrokenRuleError(f"{self}: {place} is for {owners[place]} and {member_id}")
+                owners[place] = member_id
+        return owners
+
     def _validate_member(self, member: ConsumerMember, wanted: dict[tuple[bytes, int], str]) -> None:
-        assert member.epoch <= self.target_epoch, f"{self}: {member} is ahead of the target"
+        if member.epoch > self.target_epoch:
+            raise BrokenRuleError(f"{self}: {member} is ahead of the target")
         has_pending = any(member.pending_revocation.values())
-        assert (member.state == STABLE) <= (not has_pending), f"{self}: {member} is stable and has to give back"
+        if member.state == STABLE and has_pending:
+            raise BrokenRuleError(f"{self}: {member} is stable and has to give back")
         if member.epoch == self.target_epoch and not has_pending:
             for place in places(member.assigned):  # G3
-                assert wanted.get(place) == member.member_id, f"{self}: {member} has {place} of {wanted.get(place)}"
+                if wanted.get(place) != member.member_id:
+                    raise BrokenRuleError(f"{self}: {member} has {place} of {wanted.get(place)}")
 
 
 def _assigned_of(topics: list[records.TopicPartitions], member_epoch: int) -> Assigned:

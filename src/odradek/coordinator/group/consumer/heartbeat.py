@@ -6,23 +6,20 @@ there is to assign; the target is made if it is behind; the member takes its nex
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from odradek.coordinator.core import Answer, Decided
-from odradek.coordinator.group.classic.classic_group import EMPTY
+from odradek.coordinator.group.classic.records import group_tombstone
+from odradek.coordinator.group.classic.states import EMPTY
 from odradek.coordinator.group.consumer import leaving, migration, records, regex, requests, target
+from odradek.coordinator.group.consumer.expression import compiled
+from odradek.coordinator.group.consumer.fencing import check_epoch, known_member, take_instance
 from odradek.coordinator.group.consumer.group import ConsumerGroup, ConsumerPlan
-from odradek.coordinator.group.consumer.member import (
-    JOINING,
-    LEAVING_STATIC,
-    Assigned,
-    ConsumerMember,
-    Target,
-    is_subset,
-)
+from odradek.coordinator.group.consumer.groups import ConsumerGroups
+from odradek.coordinator.group.consumer.member import Assigned, ConsumerMember, Target
 from odradek.coordinator.group.consumer.reconciliation import reconcile
 from odradek.coordinator.group.consumer.requests import Caller
-from odradek.coordinator.group.records import group_tombstone
+from odradek.coordinator.group.epochs.group import JOINING
+from odradek.coordinator.group.epochs.members import check_size
 from odradek.coordinator.now import Now
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
@@ -33,19 +30,16 @@ from odradek.protocol.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponseTopicPartitions,
 )
 
-if TYPE_CHECKING:
-    from odradek.coordinator.group.consumer.groups import ConsumerGroups
-
 
 def heartbeat(
-    groups: "ConsumerGroups", now: Now, request: ConsumerGroupHeartbeatRequest, caller: Caller
+    groups: ConsumerGroups, now: Now, request: ConsumerGroupHeartbeatRequest, caller: Caller
 ) -> Decided[ConsumerGroupHeartbeatResponse]:
     try:
         requests.check(request, caller.version, groups.config.assignors)
         if request.member_epoch < JOINING:
             return leaving.leave(groups, now, request)
         if request.subscribed_topic_regex:
-            regex.compiled(request.subscribed_topic_regex)
+            compiled(request.subscribed_topic_regex)
         return _stay(groups, now, request, caller)
     except errors.KafkaError as error:
         return Decided(response=refused(error))
@@ -56,10 +50,11 @@ def refused(error: errors.KafkaError) -> ConsumerGroupHeartbeatResponse:
 
 
 def _stay(
-    groups: "ConsumerGroups", now: Now, request: ConsumerGroupHeartbeatRequest, caller: Caller
+    groups: ConsumerGroups, now: Now, request: ConsumerGroupHeartbeatRequest, caller: Caller
 ) -> Decided[ConsumerGroupHeartbeatResponse]:
     plan, answers = _group_of(groups, now, request)
-    _check_size(groups, plan.group, request.member_id)
+    if request.member_id not in plan.group.members:
+        check_size(plan.group.members, groups.config.members_max, groups.protocol)
     owned = _owned(request)
     before = _member_of(plan, request, groups.new_member_id, owned)
     member = _updated(before, request, caller)
@@ -72,31 +67,22 @@ def _stay(
 
 
 def _group_of(
-    groups: "ConsumerGroups", now: Now, request: ConsumerGroupHeartbeatRequest
+    groups: ConsumerGroups, now: Now, request: ConsumerGroupHeartbeatRequest
 ) -> tuple[ConsumerPlan, list[Answer]]:
     """Who joins makes the group, or takes over a classic one."""
     group_id = request.group_id
     group = groups.groups.get(group_id)
     if group is not None:
         return ConsumerPlan(group), []
-    classic = groups.core.groups.get(group_id)
-    is_other = groups.core.has_group(group_id)
-    if request.member_epoch != JOINING or (is_other and classic is None):
-        raise errors.GroupIdNotFound(
-            f"Group {group_id} is not a consumer group." if is_other else f"Consumer group {group_id} not found."
-        )
+    classic = groups.classic.groups.get(group_id)
+    if request.member_epoch != JOINING or (classic is None and groups.shard.has_group(group_id)):
+        raise groups.not_found(group_id)
     if classic is not None and classic.state != EMPTY:
         return migration.upgraded(groups, now, classic)
     plan = ConsumerPlan(ConsumerGroup(group_id), is_new=True)
-    if classic is not None and migration.is_written(classic):
+    if classic is not None and classic.is_written:
         plan.records.append(group_tombstone(group_id))
     return plan, []
-
-
-def _check_size(groups: "ConsumerGroups", group: ConsumerGroup, member_id: str) -> None:
-    limit = groups.config.members_max
-    if len(group.members) >= limit and member_id not in group.members:
-        raise errors.GroupMaxSizeReached(f"The consumer group has reached its maximum capacity of {limit} members.")
 
 
 # Which member it is
@@ -116,60 +102,8 @@ def _member_of(
             return take_instance(plan, member_id, instance_id)
         return group.members.get(member_id) or ConsumerMember(member_id)
     member = known_member(group, member_id, instance_id)
-    _check_epoch(member, request.member_epoch, owned)
+    check_epoch(member, request.member_epoch, owned)
     return member
-
-
-def known_member(group: ConsumerGroup, member_id: str, instance_id: str | None) -> ConsumerMember:
-    """UnknownMemberId, or FencedInstanceId if another has taken its place."""
-    if instance_id is not None:
-        current = group.static_members.get(instance_id)
-        if current is None:
-            raise errors.UnknownMemberId(f"Instance id {instance_id} is unknown.")
-        if current != member_id:
-            raise errors.FencedInstanceId(
-                f"Static member {member_id} with instance id {instance_id} was fenced by member {current}."
-            )
-    member = group.members.get(member_id)
-    if member is None:
-        raise errors.UnknownMemberId(f"Member {member_id} is not a member of group {group.group_id}.")
-    return member
-
-
-def _check_epoch(member: ConsumerMember, epoch: int, owned: Target | None) -> None:
-    """The epoch before the current one is let pass if the answer with the current one may have been lost."""
-    if epoch == member.epoch:
-        return
-    is_previous = epoch == member.previous_epoch and epoch < member.epoch
-    if is_previous and owned is not None and is_subset(owned, member.assigned):
-        return
-    word = "greater" if epoch > member.epoch else "smaller"
-    raise errors.FencedMemberEpoch(
-        f"The consumer group member has a {word} member epoch ({epoch}) than the one known by the group coordinator "
-        f"({member.epoch}). The member must abandon all its partitions and rejoin."
-    )
-
-
-def take_instance(plan: ConsumerPlan, member_id: str, instance_id: str) -> ConsumerMember:
-    """A static member joins: anew, or in the place of the one that has left for a while, with all that it had."""
-    group = plan.group
-    current = group.static_members.get(instance_id)
-    if current is None or current == member_id:
-        return group.members.get(member_id) or ConsumerMember(member_id)
-    old = group.members[current]
-    if old.epoch != LEAVING_STATIC and not old.is_classic:
-        raise errors.UnreleasedInstanceId(
-            f"Static member {member_id} with instance id {instance_id} cannot join the group because the instance id "
-            f"is owned by {current} member."
-        )
-    has = group.target.get(current)
-    replaced = old._replace(member_id=member_id, epoch=JOINING, previous_epoch=JOINING)
-    plan.write_all(records.no_member(group.group_id, current))
-    plan.write(records.member(group.group_id, replaced))
-    if has is not None:
-        plan.write(records.target(group.group_id, member_id, has))
-    plan.write(records.assignment(group.group_id, replaced))
-    return replaced
 
 
 def _updated(before: ConsumerMember, request: ConsumerGroupHeartbeatRequest, caller: Caller) -> ConsumerMember:
@@ -191,11 +125,11 @@ def _updated(before: ConsumerMember, request: ConsumerGroupHeartbeatRequest, cal
 # What it subscribes to, has, and shall have; for members of either protocol
 
 
-def subscribe(groups: "ConsumerGroups", plan: ConsumerPlan, before: ConsumerMember, member: ConsumerMember) -> None:
+def subscribe(groups: ConsumerGroups, plan: ConsumerPlan, before: ConsumerMember, member: ConsumerMember) -> None:
     group_id = plan.group.group_id
     if member.member_id not in plan.group.members or member.subscription() != before.subscription():
         plan.write(records.member(group_id, member))
-    drop_unused_regex(plan, before.regex)
+    regex.drop_unused(plan, before.regex)
     if before.topic_names != member.topic_names or _changes_regex(plan.group, before, member):
         target.bump_epoch(groups, plan)
     else:
@@ -209,14 +143,8 @@ def _changes_regex(group: ConsumerGroup, before: ConsumerMember, member: Consume
     return bool(before.regex) or member.regex in group.regexes
 
 
-def drop_unused_regex(plan: ConsumerPlan, expression: str) -> None:
-    group = plan.group
-    if expression in group.regexes and expression not in group.regexes_in_use():
-        plan.write(records.no_regex(group.group_id, expression))
-
-
 def step(
-    groups: "ConsumerGroups", plan: ConsumerPlan, member: ConsumerMember, owned: Target | None, now: Now
+    groups: ConsumerGroups, plan: ConsumerPlan, member: ConsumerMember, owned: Target | None, now: Now
 ) -> ConsumerMember:
     """Towards the target; the member after it."""
     group = plan.group
@@ -247,7 +175,7 @@ def _owned(request: ConsumerGroupHeartbeatRequest) -> Target | None:
 
 
 def _answer(
-    groups: "ConsumerGroups", request: ConsumerGroupHeartbeatRequest, before: ConsumerMember, member: ConsumerMember
+    groups: ConsumerGroups, request: ConsumerGroupHeartbeatRequest, before: ConsumerMember, member: ConsumerMember
 ) -> ConsumerGroupHeartbeatResponse:
     response = ConsumerGroupHeartbeatResponse(
         member_id=member.member_id,

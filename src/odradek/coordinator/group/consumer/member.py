@@ -4,12 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from odradek.coordinator.group.classic.member import Protocols
+from odradek.coordinator.group.epochs.group import JOINING
 
 STABLE, UNREVOKED_PARTITIONS, UNRELEASED_PARTITIONS = 0, 1, 2  # as in the record of a current assignment
 
-JOINING = 0  # member epochs that are none
-LEAVING = -1
-LEAVING_STATIC = -2  # it will come back
 
 Target = Mapping[bytes, frozenset[int]]  # partitions by topic id
 Assigned = Mapping[bytes, Mapping[int, int]]  # by topic id, partitions with the epoch in which each was assigned

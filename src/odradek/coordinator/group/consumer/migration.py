@@ -12,49 +12,42 @@ without a leader until then, so that a coordinator that finds it in the log begi
 does not know of it any more.)
 """
 
-from typing import TYPE_CHECKING
-
+from odradek.broken_rule import present
 from odradek.coordinator.core import Answer
 from odradek.coordinator.group.classic import rebalancing
-from odradek.coordinator.group.classic.classic_group import CONSUMER, STABLE, ClassicGroup
-from odradek.coordinator.group.classic.member import Member, Protocols
+from odradek.coordinator.group.classic.classic_group import ClassicGroup
+from odradek.coordinator.group.classic.member import Member
+from odradek.coordinator.group.classic.membership import select_protocol
+from odradek.coordinator.group.classic.records import group_tombstone
+from odradek.coordinator.group.classic.states import CONSUMER, STABLE
 from odradek.coordinator.group.consumer import embedded, records
-from odradek.coordinator.group.consumer.group import FIRST_EPOCH, ConsumerGroup, ConsumerPlan
+from odradek.coordinator.group.consumer.downgraded import Downgraded
+from odradek.coordinator.group.consumer.group import ConsumerGroup, ConsumerPlan
+from odradek.coordinator.group.consumer.groups import ConsumerGroups
 from odradek.coordinator.group.consumer.member import NO_TARGET, ClassicMembership, ConsumerMember, places
-from odradek.coordinator.group.deadlines import JOIN, SYNC
+from odradek.coordinator.group.epochs.group import FIRST_EPOCH
 from odradek.coordinator.group.plan import appended
-from odradek.coordinator.group.records import group_tombstone
 from odradek.coordinator.now import Now
 from odradek.protocol import errors
 
-if TYPE_CHECKING:
-    from odradek.coordinator.group.consumer.groups import ConsumerGroups
-
 UNKNOWN_TOPICS = 0  # the hash of no topics: the group looks at its own, and there is something new to assign
-
-
-def is_written(classic: ClassicGroup) -> bool:
-    """Whether the log knows the group itself, not only offsets of it."""
-    return classic.protocol_type is not None or classic.state_since_ms >= 0
 
 
 # Upwards
 
 
-def upgraded(groups: "ConsumerGroups", now: Now, classic: ClassicGroup) -> tuple[ConsumerPlan, list[Answer]]:
+def upgraded(groups: ConsumerGroups, now: Now, classic: ClassicGroup) -> tuple[ConsumerPlan, list[Answer]]:
     _check_upgrade(groups, classic)
     plan = ConsumerPlan(ConsumerGroup(classic.group_id), is_new=True)
     plan.records.append(group_tombstone(classic.group_id))
     _write_members(groups, plan, classic)
     answers = [answer for member in classic.members.values() for answer in _told_to_rejoin(member)]
-    for kind in (JOIN, SYNC):
-        groups.core.deadlines.clear((kind, classic.group_id, ""))
     for each in plan.group.members.values():
         groups.begin_session(classic.group_id, each, now)
     return plan, answers
 
 
-def _check_upgrade(groups: "ConsumerGroups", classic: ClassicGroup) -> None:
+def _check_upgrade(groups: ConsumerGroups, classic: ClassicGroup) -> None:
     reason = None
     if not groups.config.allows_upgrade:
         reason = "online upgrade is disabled"
@@ -68,7 +61,7 @@ def _check_upgrade(groups: "ConsumerGroups", classic: ClassicGroup) -> None:
         )
 
 
-def _write_members(groups: "ConsumerGroups", plan: ConsumerPlan, classic: ClassicGroup) -> None:
+def _write_members(groups: ConsumerGroups, plan: ConsumerPlan, classic: ClassicGroup) -> None:
     group_id, epoch = classic.group_id, max(FIRST_EPOCH, classic.generation)
     members = [_converted(groups, member, epoch) for member in classic.members.values()]
     for member in members:
@@ -90,7 +83,7 @@ def _write_members(groups: "ConsumerGroups", plan: ConsumerPlan, classic: Classi
     plan.write(records.target_epoch(group_id, epoch, 0))
 
 
-def _converted(groups: "ConsumerGroups", member: Member, epoch: int) -> ConsumerMember:
+def _converted(groups: ConsumerGroups, member: Member, epoch: int) -> ConsumerMember:
     try:
         subscription = embedded.subscription_of(member.protocols)
         assignment = embedded.assignment_of(member.assignment)
@@ -137,26 +130,15 @@ def _told_to_rejoin(member: Member) -> list[Answer]:
 # Downwards
 
 
-class Downgraded:
-    """What a classic group needs besides its record, once that has been replayed."""
-
-    __slots__ = ("group_id", "protocols", "rebalances")
-
-    def __init__(self, group_id: str, protocols: dict[str, Protocols], rebalances: bool) -> None:
-        self.group_id = group_id
-        self.protocols = protocols
-        self.rebalances = rebalances
-
-
-def can_downgrade(groups: "ConsumerGroups", group: ConsumerGroup) -> bool:
+def can_downgrade(groups: ConsumerGroups, group: ConsumerGroup) -> bool:
     return (
         groups.config.allows_downgrade
         and group.has_only_classic_members()
-        and len(group.members) <= groups.core.config.members_max
+        and len(group.members) <= groups.shard.config.members_max
     )
 
 
-def downgrade(groups: "ConsumerGroups", plan: ConsumerPlan, now: Now, *, rebalances: bool) -> None:
+def downgrade(groups: ConsumerGroups, plan: ConsumerPlan, now: Now, *, rebalances: bool) -> None:
     group = plan.group
     classic = ClassicGroup(group.group_id, now.wall_ms)
     classic.generation = group.epoch
@@ -166,34 +148,34 @@ def downgrade(groups: "ConsumerGroups", plan: ConsumerPlan, now: Now, *, rebalan
         classic.add(member, CONSUMER)
         target = group.target.get(each.member_id, NO_TARGET)
         assignments[each.member_id] = embedded.assignment_bytes(target, member.protocols, groups.topics)
-    classic.protocol = classic.select_protocol()
+    classic.protocol = select_protocol(classic.members.values())
     if rebalances:
         classic.leader = None
     plan.records += appended(records.no_group(group))
-    plan.records.append(groups.core.records.stable(classic, assignments))
+    plan.records.append(groups.classic.record(classic, classic.assigned(assignments)))
     protocols = {member.member_id: member.protocols for member in classic.members.values()}
     groups.downgraded.append(Downgraded(group.group_id, protocols, rebalances))
 
 
 def _as_classic(each: ConsumerMember) -> Member:
-    assert each.classic is not None, "only members of the classic protocol are left"
+    classic = present(each.classic, "only members of the classic protocol are left")
     return Member(
         each.member_id,
         each.instance_id,
         each.client_id,
         each.client_host,
         rebalance_timeout_ms=each.rebalance_timeout_ms,
-        session_timeout_ms=each.classic.session_timeout_ms,
-        protocols=each.classic.protocols,
+        session_timeout_ms=classic.session_timeout_ms,
+        protocols=classic.protocols,
     )
 
 
-def after_downgrade(groups: "ConsumerGroups", downgraded: Downgraded, now: Now) -> list[Answer]:
+def after_downgrade(groups: ConsumerGroups, downgraded: Downgraded, now: Now) -> list[Answer]:
     """The record is replayed, unless its append failed: then the group is still what it was."""
-    group = groups.core.groups.get(downgraded.group_id)
+    group = groups.classic.groups.get(downgraded.group_id)
     if group is None:
         return []
     for member in group.members.values():
         member.protocols = downgraded.protocols.get(member.member_id, member.protocols)
-        groups.core.begin_session(group, member, now)
-    return rebalancing.prepare(groups.core, group, now) if downgraded.rebalances else []
+        groups.classic.begin_session(group, member, now)
+    return rebalancing.prepare(groups.classic, group, now) if downgraded.rebalances else []

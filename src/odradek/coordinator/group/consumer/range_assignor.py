@@ -7,7 +7,7 @@ restart changes nothing. The first members get one more where the division leave
 
 from collections.abc import Mapping, Sequence
 
-from odradek.coordinator.group.consumer.assignors import Assignment, Subscriber
+from odradek.coordinator.group.consumer.subscriber import Assignment, Subscriber
 
 
 def assign(members: Sequence[Subscriber], topics: Mapping[bytes, int]) -> Assignment:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.coordinator.group.consumer.member import JOINING, LEAVING, LEAVING_STATIC
+from odradek.coordinator.group.epochs.group import JOINING, LEAVING, LEAVING_STATIC
 from odradek.protocol import errors
 
 if TYPE_CHECKING:

@@ -1,25 +1,23 @@
 """When the group's epoch grows, and when the target is made for it."""
 
-from typing import TYPE_CHECKING
-
 from odradek.coordinator.group.consumer import records
-from odradek.coordinator.group.consumer.assignors import Subscriber, assignor
+from odradek.coordinator.group.consumer.assignors import assignor
+from odradek.coordinator.group.consumer.group import ConsumerPlan
+from odradek.coordinator.group.consumer.groups import ConsumerGroups
 from odradek.coordinator.group.consumer.member import NO_TARGET, ConsumerMember, Target
+from odradek.coordinator.group.consumer.subscriber import Assignment, Subscriber
+from odradek.coordinator.group.epochs.target import write_target
 from odradek.coordinator.now import Now
 
-if TYPE_CHECKING:
-    from odradek.coordinator.group.consumer.group import ConsumerPlan
-    from odradek.coordinator.group.consumer.groups import ConsumerGroups
 
-
-def bump_epoch(groups: "ConsumerGroups", plan: "ConsumerPlan") -> None:
+def bump_epoch(groups: ConsumerGroups, plan: ConsumerPlan) -> None:
     """There is something new to assign."""
     group = plan.group
-    groups.core.counts.consumer_rebalances += 1
+    groups.shard.counts.consumer_rebalances += 1
     plan.write(records.group_epoch(group.group_id, group.epoch + 1, groups.topics.hash_of(group.subscribed_topics())))
 
 
-def look_at_topics(groups: "ConsumerGroups", plan: "ConsumerPlan") -> None:
+def look_at_topics(groups: ConsumerGroups, plan: ConsumerPlan) -> None:
     """If topics have changed since the group last looked, and among them its own, there is something new to assign."""
     group = plan.group
     if groups.has_seen_topics(group.group_id):
@@ -30,21 +28,15 @@ def look_at_topics(groups: "ConsumerGroups", plan: "ConsumerPlan") -> None:
         bump_epoch(groups, plan)
 
 
-def make_target(groups: "ConsumerGroups", plan: "ConsumerPlan", now: Now) -> None:
+def make_target(groups: ConsumerGroups, plan: ConsumerPlan, now: Now) -> None:
     """If the target is behind the group, and has not been made just now."""
     group = plan.group
-    if group.epoch <= group.target_epoch:
-        return
     interval_ms = groups.config.assignment_interval_ms(groups.topics.configs_of(group.group_id))
-    if 0 <= now.wall_ms - group.target_ms < interval_ms:
-        return
-    for member_id, partitions in _assigned(groups, plan).items():
-        if group.target.get(member_id) != partitions:
-            plan.write(records.target(group.group_id, member_id, partitions))
-    plan.write(records.target_epoch(group.group_id, group.epoch, now.wall_ms))
+    if group.is_target_behind and not group.has_fresh_target(interval_ms, now.wall_ms):
+        write_target(plan, _assigned(groups, plan), records.target, records.target_epoch, now.wall_ms)
 
 
-def _assigned(groups: "ConsumerGroups", plan: "ConsumerPlan") -> dict[str, dict[bytes, frozenset[int]]]:
+def _assigned(groups: ConsumerGroups, plan: ConsumerPlan) -> Assignment:
     group, topics = plan.group, groups.topics
     subscribers = []
     ids: dict[tuple[tuple[str, ...], str], frozenset[bytes]] = {}  # most members subscribe to the same
@@ -58,7 +50,7 @@ def _assigned(groups: "ConsumerGroups", plan: "ConsumerPlan") -> dict[str, dict[
     return assignor(group.server_assignor(groups.config.assignors))(subscribers, counts)
 
 
-def target_of(groups: "ConsumerGroups", plan: "ConsumerPlan", member: ConsumerMember) -> Target:
+def target_of(groups: ConsumerGroups, plan: ConsumerPlan, member: ConsumerMember) -> Target:
     """What the member shall have, as far as it reads it still."""
     target = plan.group.target.get(member.member_id, NO_TARGET)
     names = plan.group.topics_of(member)

@@ -8,7 +8,7 @@ much, until no single move makes two members more equal.
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-from odradek.coordinator.group.consumer.assignors import Assignment, Subscriber
+from odradek.coordinator.group.consumer.subscriber import Assignment, Subscriber
 
 _ROUNDS_MAX = 20  # of moving; each round goes over all topics, and two or three are enough in practice
 

@@ -1,23 +1,15 @@
-"""ShareGroupDescribe, and ListGroups of share groups."""
-
-from typing import TYPE_CHECKING
+"""ShareGroupDescribe."""
 
 from odradek.coordinator.core import Decided
 from odradek.coordinator.group.share.config import ASSIGNOR
+from odradek.coordinator.group.share.groups import ShareGroups
 from odradek.coordinator.group.share.member import ShareMember, Target
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
-from odradek.protocol.messages.k16_list_groups import ListedGroup
 from odradek.protocol.messages.k77_share_group_describe import Assignment, DescribedGroup, Member, TopicPartitions
 
-if TYPE_CHECKING:
-    from odradek.coordinator.group.describing import GroupFilter
-    from odradek.coordinator.group.share.groups import ShareGroups
 
-TYPE = "share"
-
-
-def describe(groups: "ShareGroups", group_id: str) -> Decided[DescribedGroup]:
+def describe(groups: ShareGroups, group_id: str) -> Decided[DescribedGroup]:
     try:
         group = groups.group(group_id)
     except errors.KafkaError as error:
@@ -33,7 +25,7 @@ def describe(groups: "ShareGroups", group_id: str) -> Decided[DescribedGroup]:
     return Decided(response=described)
 
 
-def _member(groups: "ShareGroups", member: ShareMember) -> Member:
+def _member(groups: ShareGroups, member: ShareMember) -> Member:
     return Member(
         member_id=member.member_id,
         rack_id=member.rack_id,
@@ -45,7 +37,7 @@ def _member(groups: "ShareGroups", member: ShareMember) -> Member:
     )
 
 
-def _assignment(groups: "ShareGroups", partitions: Target) -> Assignment:
+def _assignment(groups: ShareGroups, partitions: Target) -> Assignment:
     """Topics that are gone have no name to tell."""
     topics = []
     for topic_id in sorted(partitions):
@@ -54,14 +46,3 @@ def _assignment(groups: "ShareGroups", partitions: Target) -> Assignment:
             of_topic = sorted(partitions[topic_id])
             topics.append(TopicPartitions(topic_id=Uuid(topic_id), topic_name=topic.name, partitions=of_topic))
     return Assignment(topic_partitions=topics)
-
-
-def listed(groups: "ShareGroups", wanted: "GroupFilter") -> list[ListedGroup]:
-    if wanted.types and TYPE not in (name.lower() for name in wanted.types):
-        return []
-    states = {state.lower() for state in wanted.states}
-    return [
-        ListedGroup(group_id=group.group_id, protocol_type=TYPE, group_state=group.state, group_type=TYPE)
-        for group in groups.groups.values()
-        if not states or group.state.lower() in states
-    ]

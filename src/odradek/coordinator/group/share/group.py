@@ -17,7 +17,11 @@ An event decides on a copy (`plan.py`), and the same `replay` makes it true once
 """
 
 from collections.abc import Iterable
+from typing import Self
 
+from odradek.broken_rule import BrokenRuleError
+from odradek.coordinator.group.epochs.group import EMPTY, STABLE_GROUP, EpochGroup
+from odradek.coordinator.group.epochs.values import optional, required
 from odradek.coordinator.group.plan import Plan
 from odradek.coordinator.group.share.member import (
     NOTHING,
@@ -30,42 +34,16 @@ from odradek.coordinator.group.share.member import (
 from odradek.protocol.declare import Message
 from odradek.protocol.messages import share_groups as records
 
-FIRST_EPOCH = 1  # of a group that nothing has happened to
-EMPTY, STABLE_GROUP = "Empty", "Stable"
 
-
-class ShareGroup:
-    __slots__ = (
-        "epoch",
-        "group_id",
-        "members",
-        "metadata_hash",
-        "target",
-        "target_epoch",
-        "target_ms",
-        "topics",
-    )
+class ShareGroup(EpochGroup[ShareMember, Target]):
+    __slots__ = ("topics",)
 
     def __init__(self, group_id: str) -> None:
-        self.group_id = group_id
-        self.epoch = FIRST_EPOCH
-        self.metadata_hash = 0
-        self.target_epoch = FIRST_EPOCH
-        self.target_ms = 0  # when it was made, of the wall clock
-        self.members: dict[str, ShareMember] = {}
-        self.target: dict[str, Target] = {}
+        super().__init__(group_id)
         self.topics = StateTopics()
 
-    def __repr__(self) -> str:
-        return f"ShareGroup({self.group_id}, {self.state}, epoch {self.epoch}, {len(self.members)} members)"
-
-    def copy(self) -> "ShareGroup":
-        """Members, targets and topics are values: only the maps are made anew."""
-        made = ShareGroup(self.group_id)
-        made.epoch, made.metadata_hash = self.epoch, self.metadata_hash
-        made.target_epoch, made.target_ms = self.target_epoch, self.target_ms
-        made.members = dict(self.members)
-        made.target = dict(self.target)
+    def copy(self) -> Self:
+        made = super().copy()
         made.topics = self.topics
         return made
 
@@ -91,24 +69,19 @@ class ShareGroup:
 
     def replay(self, key: Message, value: Message | None) -> None:
         if isinstance(key, records.ShareGroupMetadataKey):
-            assert isinstance(value, records.ShareGroupMetadataValue)
-            self.epoch, self.metadata_hash = value.epoch, value.metadata_hash
+            metadata = required(value, records.ShareGroupMetadataValue)
+            self.epoch, self.metadata_hash = metadata.epoch, metadata.metadata_hash
         elif isinstance(key, records.ShareGroupMemberMetadataKey):
-            assert value is None or isinstance(value, records.ShareGroupMemberMetadataValue)
-            self._replay_member(key.member_id, value)
+            self._replay_member(key.member_id, optional(value, records.ShareGroupMemberMetadataValue))
         elif isinstance(key, records.ShareGroupTargetAssignmentMetadataKey):
-            assert value is None or isinstance(value, records.ShareGroupTargetAssignmentMetadataValue)
-            self.target_epoch = FIRST_EPOCH if value is None else value.assignment_epoch
-            self.target_ms = 0 if value is None else value.assignment_timestamp
+            self.replay_target_epoch(optional(value, records.ShareGroupTargetAssignmentMetadataValue))
         elif isinstance(key, records.ShareGroupTargetAssignmentMemberKey):
-            assert value is None or isinstance(value, records.ShareGroupTargetAssignmentMemberValue)
-            self._replay_target(key.member_id, value)
+            self._replay_target(key.member_id, optional(value, records.ShareGroupTargetAssignmentMemberValue))
         elif isinstance(key, records.ShareGroupCurrentMemberAssignmentKey):
-            assert value is None or isinstance(value, records.ShareGroupCurrentMemberAssignmentValue)
-            self._replay_assignment(key.member_id, value)
+            self._replay_assignment(key.member_id, optional(value, records.ShareGroupCurrentMemberAssignmentValue))
         elif isinstance(key, records.ShareGroupStatePartitionMetadataKey):
-            assert value is None or isinstance(value, records.ShareGroupStatePartitionMetadataValue)
-            self.topics = StateTopics() if value is None else _state_topics(value)
+            topics = optional(value, records.ShareGroupStatePartitionMetadataValue)
+            self.topics = StateTopics() if topics is None else _state_topics(topics)
 
     def _replay_member(self, member_id: str, value: records.ShareGroupMemberMetadataValue | None) -> None:
         if value is None:
@@ -143,13 +116,13 @@ class ShareGroup:
     # What must hold
 
     def validate(self) -> None:
-        assert self.epoch >= self.target_epoch, f"{self}: the target is of epoch {self.target_epoch}"
-        for member_id in self.target:
-            assert member_id in self.members, f"{self}: {member_id} is in the target and no member"
+        self.validate_epochs()
         for member in self.members.values():
-            assert member.epoch <= self.target_epoch, f"{self}: {member} is ahead of the target"
+            if member.epoch > self.target_epoch:
+                raise BrokenRuleError(f"{self}: {member} is ahead of the target")
         for topic_id in self.topics.deleting:
-            assert topic_id not in self.topics.initialized, f"{self}: a topic is deleted and there"
+            if topic_id in self.topics.initialized:
+                raise BrokenRuleError(f"{self}: a topic is deleted and there")
 
 
 def _partitions(topics: Iterable[records.TopicPartition | records.TopicPartitions]) -> Target:

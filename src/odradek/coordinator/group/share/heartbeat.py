@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING
 
 from odradek.coordinator.core import Decided
 from odradek.coordinator.group.consumer.requests import Caller
+from odradek.coordinator.group.epochs.group import JOINING, LEAVING
+from odradek.coordinator.group.epochs.members import check_size, fenced, is_previous_epoch, known_member
+from odradek.coordinator.group.epochs.target import write_target
 from odradek.coordinator.group.share import records, state_topics
 from odradek.coordinator.group.share.assignor import Subscriber, assign
 from odradek.coordinator.group.share.group import ShareGroup, SharePlan
-from odradek.coordinator.group.share.member import JOINING, LEAVING, NOTHING, ShareMember, Target
+from odradek.coordinator.group.share.groups import ShareGroups
+from odradek.coordinator.group.share.member import NOTHING, ShareMember, Target
 from odradek.coordinator.now import Now
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
@@ -25,12 +29,11 @@ from odradek.protocol.messages.k76_share_group_heartbeat import (
 )
 
 if TYPE_CHECKING:
-    from odradek.coordinator.group.share.groups import ShareGroups
     from odradek.replicated.log_record import Versioned
 
 
 def heartbeat(
-    groups: "ShareGroups", now: Now, request: ShareGroupHeartbeatRequest, caller: Caller
+    groups: ShareGroups, now: Now, request: ShareGroupHeartbeatRequest, caller: Caller
 ) -> Decided[ShareGroupHeartbeatResponse]:
     try:
         _check(request)
@@ -56,10 +59,11 @@ def _check(request: ShareGroupHeartbeatRequest) -> None:
 
 
 def _stay(
-    groups: "ShareGroups", now: Now, request: ShareGroupHeartbeatRequest, caller: Caller
+    groups: ShareGroups, now: Now, request: ShareGroupHeartbeatRequest, caller: Caller
 ) -> Decided[ShareGroupHeartbeatResponse]:
     plan = _group_of(groups, request)
-    _check_size(groups, plan.group, request.member_id)
+    if request.member_id not in plan.group.members:
+        check_size(plan.group.members, groups.config.members_max, groups.protocol)
     before = _member_of(plan.group, request)
     member = _updated(before, request, caller)
     _subscribe(groups, plan, before, member)
@@ -70,42 +74,24 @@ def _stay(
     return Decided(plan.records, _answer(groups, request, before, member), effects=effects)
 
 
-def _group_of(groups: "ShareGroups", request: ShareGroupHeartbeatRequest) -> SharePlan:
+def _group_of(groups: ShareGroups, request: ShareGroupHeartbeatRequest) -> SharePlan:
     """Who joins makes the group."""
     group = groups.groups.get(request.group_id)
     if group is not None:
         return SharePlan(group)
-    if groups.is_of_other_kind(request.group_id):
-        raise errors.GroupIdNotFound(f"Group {request.group_id} is not a share group.")
-    if request.member_epoch != JOINING:
-        raise errors.GroupIdNotFound(f"Share group {request.group_id} not found.")
+    if request.member_epoch != JOINING or groups.shard.has_group(request.group_id):
+        raise groups.not_found(request.group_id)
     return SharePlan(ShareGroup(request.group_id), is_new=True)
 
 
-def _check_size(groups: "ShareGroups", group: ShareGroup, member_id: str) -> None:
-    limit = groups.config.members_max
-    if len(group.members) >= limit and member_id not in group.members:
-        raise errors.GroupMaxSizeReached(f"The share group has reached its maximum capacity of {limit} members.")
-
-
 def _member_of(group: ShareGroup, request: ShareGroupHeartbeatRequest) -> ShareMember:
-    member = group.members.get(request.member_id)
     epoch = request.member_epoch
     if epoch == JOINING:
-        return member or ShareMember(request.member_id)
-    if member is None:
-        raise unknown_member(request.member_id, group.group_id)
-    if epoch == member.epoch or (epoch == member.previous_epoch and epoch < member.epoch):
-        return member  # the answer with the current epoch may have been lost
-    word = "greater" if epoch > member.epoch else "smaller"
-    raise errors.FencedMemberEpoch(
-        f"The share group member has a {word} member epoch ({epoch}) than the one known by the group coordinator "
-        f"({member.epoch}). The member must abandon all its partitions and rejoin."
-    )
-
-
-def unknown_member(member_id: str, group_id: str) -> errors.UnknownMemberId:
-    return errors.UnknownMemberId(f"Member {member_id} is not a member of group {group_id}.")
+        return group.members.get(request.member_id) or ShareMember(request.member_id)
+    member = known_member(group, request.member_id)
+    if epoch != member.epoch and not is_previous_epoch(member, epoch):
+        raise fenced(member, epoch, "share")
+    return member
 
 
 def _updated(before: ShareMember, request: ShareGroupHeartbeatRequest, caller: Caller) -> ShareMember:
@@ -122,7 +108,7 @@ def _updated(before: ShareMember, request: ShareGroupHeartbeatRequest, caller: C
 # What there is to assign, and to whom
 
 
-def _subscribe(groups: "ShareGroups", plan: SharePlan, before: ShareMember, member: ShareMember) -> None:
+def _subscribe(groups: ShareGroups, plan: SharePlan, before: ShareMember, member: ShareMember) -> None:
     group_id = plan.group.group_id
     if member.member_id not in plan.group.members or member.subscription() != before.subscription():
         plan.write(records.member(group_id, member))
@@ -132,13 +118,13 @@ def _subscribe(groups: "ShareGroups", plan: SharePlan, before: ShareMember, memb
         _look_at_topics(groups, plan)
 
 
-def bump_epoch(groups: "ShareGroups", plan: SharePlan) -> None:
+def bump_epoch(groups: ShareGroups, plan: SharePlan) -> None:
     """There is something new to assign."""
     group = plan.group
     plan.write(records.group_epoch(group.group_id, group.epoch + 1, groups.topics.hash_of(group.subscribed_topics())))
 
 
-def _look_at_topics(groups: "ShareGroups", plan: SharePlan) -> None:
+def _look_at_topics(groups: ShareGroups, plan: SharePlan) -> None:
     """Topics have come, gone or grown; or share-partitions have been set up since the target was made."""
     group = plan.group
     is_behind = group.epoch == group.target_epoch and not group.is_target_complete()
@@ -150,14 +136,15 @@ def _look_at_topics(groups: "ShareGroups", plan: SharePlan) -> None:
         bump_epoch(groups, plan)
 
 
-def _make_target(groups: "ShareGroups", plan: SharePlan, now: Now) -> None:
+def _make_target(groups: ShareGroups, plan: SharePlan, now: Now) -> None:
     """If the target is behind the group, and has not been made just now."""
     group = plan.group
-    if group.epoch <= group.target_epoch:
-        return
     interval_ms = groups.config.assignment_interval_ms(groups.topics.configs_of(group.group_id))
-    if 0 <= now.wall_ms - group.target_ms < interval_ms:
-        return
+    if group.is_target_behind and not group.has_fresh_target(interval_ms, now.wall_ms):
+        write_target(plan, _assigned(group), records.target, records.target_epoch, now.wall_ms)
+
+
+def _assigned(group: ShareGroup) -> dict[str, Target]:
     topics = group.assignable()
     names = {topic_id: group.topics.initialized[topic_id].name for topic_id in topics}
     subscribers = [
@@ -168,13 +155,10 @@ def _make_target(groups: "ShareGroups", plan: SharePlan, now: Now) -> None:
         )
         for member in group.members.values()
     ]
-    for member_id, partitions in assign(subscribers, topics).items():
-        if group.target.get(member_id) != partitions:
-            plan.write(records.target(group.group_id, member_id, partitions))
-    plan.write(records.target_epoch(group.group_id, group.epoch, now.wall_ms))
+    return assign(subscribers, topics)
 
 
-def _take_target(groups: "ShareGroups", plan: SharePlan, member: ShareMember) -> ShareMember:
+def _take_target(groups: ShareGroups, plan: SharePlan, member: ShareMember) -> ShareMember:
     """All of it at once: nobody has to give anything back first."""
     group = plan.group
     assigned = _readable(groups, group.target.get(member.member_id, NOTHING), member)
@@ -186,7 +170,7 @@ def _take_target(groups: "ShareGroups", plan: SharePlan, member: ShareMember) ->
     return after
 
 
-def _readable(groups: "ShareGroups", target: Target, member: ShareMember) -> Target:
+def _readable(groups: ShareGroups, target: Target, member: ShareMember) -> Target:
     """What the member shall have, as far as it reads it still."""
     found: dict[bytes, frozenset[int]] = {}
     for topic_id, partitions in target.items():
@@ -200,7 +184,7 @@ def _readable(groups: "ShareGroups", target: Target, member: ShareMember) -> Tar
 
 
 def _answer(
-    groups: "ShareGroups", request: ShareGroupHeartbeatRequest, before: ShareMember, member: ShareMember
+    groups: ShareGroups, request: ShareGroupHeartbeatRequest, before: ShareMember, member: ShareMember
 ) -> ShareGroupHeartbeatResponse:
     response = ShareGroupHeartbeatResponse(
         member_id=member.member_id,
@@ -224,19 +208,18 @@ def _told(assigned: Target) -> Assignment:
 # Members go
 
 
-def _leave(groups: "ShareGroups", request: ShareGroupHeartbeatRequest) -> Decided[ShareGroupHeartbeatResponse]:
+def _leave(groups: ShareGroups, request: ShareGroupHeartbeatRequest) -> Decided[ShareGroupHeartbeatResponse]:
     group = groups.group(request.group_id)
-    if request.member_id not in group.members:
-        raise unknown_member(request.member_id, group.group_id)
+    known_member(group, request.member_id)
     response = ShareGroupHeartbeatResponse(member_id=request.member_id, member_epoch=LEAVING)
     return Decided(_without(groups, group, request.member_id), response)
 
 
-def expire(groups: "ShareGroups", group: ShareGroup, member_id: str) -> Decided[None]:
+def expire(groups: ShareGroups, group: ShareGroup, member_id: str) -> Decided[None]:
     return Decided(_without(groups, group, member_id))
 
 
-def _without(groups: "ShareGroups", group: ShareGroup, member_id: str) -> "list[Versioned]":
+def _without(groups: ShareGroups, group: ShareGroup, member_id: str) -> "list[Versioned]":
     plan = SharePlan(group)
     plan.write_all(records.no_member(group.group_id, member_id))
     bump_epoch(groups, plan)

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-JOINING = 0  # member epochs that are none
-LEAVING = -1
+from odradek.coordinator.group.epochs.group import JOINING
+
 STABLE = 0  # the one state of a member: nothing has to be given back, because nobody owns a share-partition
 
 Target = Mapping[bytes, frozenset[int]]  # partitions by topic id

@@ -5,22 +5,20 @@ knows what may exist. What has been under way for too long is asked for once mor
 """
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from odradek.coordinator.core import Decided
+from odradek.coordinator.group.epochs.group import EMPTY
 from odradek.coordinator.group.plan import appended
 from odradek.coordinator.group.share import records
 from odradek.coordinator.group.share.effects import InitializeState, Topics
-from odradek.coordinator.group.share.group import EMPTY, ShareGroup, SharePlan
+from odradek.coordinator.group.share.group import ShareGroup, SharePlan
+from odradek.coordinator.group.share.groups import ShareGroups
 from odradek.coordinator.group.share.member import StateTopic, StateTopics, added, without
 from odradek.coordinator.now import Now
 from odradek.protocol import errors
 
-if TYPE_CHECKING:
-    from odradek.coordinator.group.share.groups import ShareGroups
 
-
-def initialize_new(groups: "ShareGroups", plan: SharePlan, now: Now) -> list[InitializeState]:
+def initialize_new(groups: ShareGroups, plan: SharePlan, now: Now) -> list[InitializeState]:
     """What the group subscribes to and nobody has set up."""
     group = plan.group
     new = _missing(groups, group, now)
@@ -32,7 +30,7 @@ def initialize_new(groups: "ShareGroups", plan: SharePlan, now: Now) -> list[Ini
     return [InitializeState(group.group_id, group.epoch, new)]
 
 
-def _missing(groups: "ShareGroups", group: ShareGroup, now: Now) -> dict[bytes, StateTopic]:
+def _missing(groups: ShareGroups, group: ShareGroup, now: Now) -> dict[bytes, StateTopic]:
     known = group.topics.initialized
     if groups.is_initializing(group.group_id, now):
         known = added(known, group.topics.initializing)
@@ -48,7 +46,7 @@ def _missing(groups: "ShareGroups", group: ShareGroup, now: Now) -> dict[bytes, 
     return missing
 
 
-def initialized(groups: "ShareGroups", group_id: str, done: Topics, failed: Topics) -> Decided[None]:
+def initialized(groups: ShareGroups, group_id: str, done: Topics, failed: Topics) -> Decided[None]:
     """The share coordinator has answered."""
     group = groups.groups.get(group_id)
     if group is None:
@@ -62,9 +60,9 @@ def initialized(groups: "ShareGroups", group_id: str, done: Topics, failed: Topi
     return Decided(appended([records.state_topics(group_id, after)]))
 
 
-def alter(groups: "ShareGroups", group_id: str, wanted: Topics) -> Decided[int]:
+def alter(groups: ShareGroups, group_id: str, wanted: Topics) -> Decided[int]:
     """An admin sets start offsets: the state is set up anew. The state epoch that fences who holds the old one."""
-    is_new = group_id not in groups.groups and not groups.is_of_other_kind(group_id)
+    is_new = not groups.shard.has_group(group_id)
     group = ShareGroup(group_id) if is_new else empty_group(groups, group_id)
     if not wanted:
         return Decided(response=group.epoch)
@@ -73,7 +71,7 @@ def alter(groups: "ShareGroups", group_id: str, wanted: Topics) -> Decided[int]:
     return Decided(appended([records.state_topics(group_id, after)]), group.epoch)
 
 
-def delete_topics(groups: "ShareGroups", group_id: str, topic_ids: Collection[bytes]) -> Decided[Topics]:
+def delete_topics(groups: ShareGroups, group_id: str, topic_ids: Collection[bytes]) -> Decided[Topics]:
     """An admin deletes start offsets: what there is to delete at the share coordinator."""
     group = empty_group(groups, group_id)
     topics = group.topics
@@ -94,7 +92,7 @@ def delete_topics(groups: "ShareGroups", group_id: str, topic_ids: Collection[by
     return Decided(appended([records.state_topics(group_id, after)]), going)
 
 
-def deleted(groups: "ShareGroups", group_id: str, topic_ids: Collection[bytes]) -> Decided[None]:
+def deleted(groups: ShareGroups, group_id: str, topic_ids: Collection[bytes]) -> Decided[None]:
     """The share coordinator has nothing of them any more."""
     group = groups.groups.get(group_id)
     if group is None:
@@ -103,7 +101,7 @@ def deleted(groups: "ShareGroups", group_id: str, topic_ids: Collection[bytes]) 
     return Decided(appended([records.state_topics(group_id, group.topics._replace(deleting=left))]))
 
 
-def topics_deleted(groups: "ShareGroups", topic_ids: Collection[bytes]) -> Decided[None]:
+def topics_deleted(groups: ShareGroups, topic_ids: Collection[bytes]) -> Decided[None]:
     """Topics are gone from the cluster: the share coordinator hears of it by itself."""
     changed = []
     for group in groups.groups.values():
@@ -118,13 +116,13 @@ def topics_deleted(groups: "ShareGroups", topic_ids: Collection[bytes]) -> Decid
     return Decided(appended(changed), is_atomic=False)
 
 
-def empty_group(groups: "ShareGroups", group_id: str) -> ShareGroup:
+def empty_group(groups: ShareGroups, group_id: str) -> ShareGroup:
     group = groups.group(group_id)
     if group.state != EMPTY:
         raise errors.NonEmptyGroup()
     return group
 
 
-def delete_group(groups: "ShareGroups", group_id: str) -> Decided[None]:
+def delete_group(groups: ShareGroups, group_id: str) -> Decided[None]:
     """After its state has gone from the share coordinator."""
     return Decided(appended(records.no_group(empty_group(groups, group_id))))

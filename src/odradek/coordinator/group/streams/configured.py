@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from odradek.coordinator.group.consumer.topics import GroupTopics
 from odradek.coordinator.group.streams.partition_counts import IncorrectlyPartitionedError, decide, task_count
 from odradek.coordinator.group.streams.topology import Subtopology, Topology, required_topics
+from odradek.coordinator.group.topics import GroupTopics
 from odradek.protocol import errors
 from odradek.protocol.messages.k19_create_topics import CreatableTopic, CreatableTopicConfig
 from odradek.protocol.messages.streams_groups import TopicInfo

@@ -1,28 +1,21 @@
-"""StreamsGroupDescribe and ListGroups of streams groups."""
+"""StreamsGroupDescribe."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from odradek.coordinator.core import Decided
-from odradek.coordinator.group.streams.group import NOT_READY, StreamsGroup
+from odradek.coordinator.group.streams.group import StreamsGroup
+from odradek.coordinator.group.streams.groups import StreamsGroups
 from odradek.coordinator.group.streams.member import StreamsMember
 from odradek.coordinator.group.streams.tasks import NO_TASK_SET, Tasks, TaskSet
 from odradek.coordinator.group.streams.topology import Subtopology
 from odradek.protocol import errors
 from odradek.protocol.messages import k89_streams_group_describe as k89
 from odradek.protocol.messages import streams_groups as records
-from odradek.protocol.messages.k16_list_groups import ListedGroup
-
-if TYPE_CHECKING:
-    from odradek.coordinator.group.describing import GroupFilter
-    from odradek.coordinator.group.streams.groups import StreamsGroups
-
-TYPE = "streams"
 
 _NO_COUNTS: Mapping[str, int] = {}
 
 
-def describe(groups: "StreamsGroups", group_id: str) -> Decided[k89.DescribedGroup]:
+def describe(groups: StreamsGroups, group_id: str) -> Decided[k89.DescribedGroup]:
     try:
         group = groups.group(group_id)
     except errors.KafkaError as error:
@@ -40,7 +33,7 @@ def describe(groups: "StreamsGroups", group_id: str) -> Decided[k89.DescribedGro
     return Decided(response=described)
 
 
-def _topology(groups: "StreamsGroups", group: StreamsGroup) -> k89.Topology | None:
+def _topology(groups: StreamsGroups, group: StreamsGroup) -> k89.Topology | None:
     """While it can run, internal topics are told with the partitions that they have."""
     if group.topology is None:
         return None
@@ -95,20 +88,3 @@ def _assignment(tasks: TaskSet) -> k89.Assignment:
 
 def _ids(tasks: Tasks) -> list[k89.TaskIds]:
     return [k89.TaskIds(subtopology_id=name, partitions=sorted(tasks[name])) for name in sorted(tasks)]
-
-
-def listed(groups: "StreamsGroups", wanted: "GroupFilter") -> list[ListedGroup]:
-    if wanted.types and TYPE not in (name.lower() for name in wanted.types):
-        return []
-    states = {state.lower() for state in wanted.states}
-    found = []
-    for group in groups.groups.values():
-        state = group.state
-        if not states or _asked_for(state) in states:
-            found.append(ListedGroup(group_id=group.group_id, protocol_type=TYPE, group_state=state, group_type=TYPE))
-    return found
-
-
-def _asked_for(state: str) -> str:
-    """How a filter names a state: of this one Kafka knows only the name of its constant there."""
-    return "not_ready" if state == NOT_READY else state.lower()

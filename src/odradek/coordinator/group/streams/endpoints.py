@@ -6,12 +6,12 @@ it knows, and is told everything if that is another.
 
 from collections.abc import Iterable, Mapping
 
-from odradek.coordinator.group.consumer.topics import GroupTopics
 from odradek.coordinator.group.streams.configured import ConfiguredTopology
 from odradek.coordinator.group.streams.group import StreamsGroup
 from odradek.coordinator.group.streams.member import StreamsMember
 from odradek.coordinator.group.streams.tasks import Tasks
 from odradek.coordinator.group.streams.topology import read_by
+from odradek.coordinator.group.topics import GroupTopics
 from odradek.protocol.messages.k88_streams_group_heartbeat import (
     EndpointToPartitions,
     StreamsGroupHeartbeatResponseEndpoint,

@@ -22,8 +22,12 @@ all its topics are there; `validated_topology_epoch` is the one that could when 
 An event decides on a copy (`plan.py`), and every record makes what it needs, as for consumer groups.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Self
 
+from odradek.broken_rule import BrokenRuleError
+from odradek.coordinator.group.epochs.group import ASSIGNING, EMPTY, RECONCILING, STABLE_GROUP, EpochGroup
+from odradek.coordinator.group.epochs.values import optional, required
 from odradek.coordinator.group.plan import Plan
 from odradek.coordinator.group.streams.member import STABLE, Endpoint, StreamsMember
 from odradek.coordinator.group.streams.tasks import NOTHING_ASSIGNED, AssignedTasks, TaskId, TaskSet, each
@@ -31,56 +35,28 @@ from odradek.coordinator.group.streams.topology import Topology, subtopology_ids
 from odradek.protocol.declare import Message
 from odradek.protocol.messages import streams_groups as records
 
-FIRST_EPOCH = 1  # of a group that nothing has happened to
 NO_EPOCH = -1  # of a topology
 
-EMPTY, NOT_READY, ASSIGNING, RECONCILING, STABLE_GROUP = "Empty", "NotReady", "Assigning", "Reconciling", "Stable"
+NOT_READY = "NotReady"
 
 _NOBODY: frozenset[str] = frozenset()
 
 
-class StreamsGroup:
-    __slots__ = (
-        "active_on",
-        "assignment_configs",
-        "copies_on",
-        "epoch",
-        "group_id",
-        "members",
-        "metadata_hash",
-        "target",
-        "target_epoch",
-        "target_ms",
-        "topology",
-        "validated_topology_epoch",
-    )
+class StreamsGroup(EpochGroup[StreamsMember, TaskSet]):
+    __slots__ = ("active_on", "assignment_configs", "copies_on", "topology", "validated_topology_epoch")
 
     def __init__(self, group_id: str) -> None:
-        self.group_id = group_id
-        self.epoch = FIRST_EPOCH
-        self.metadata_hash = 0
+        super().__init__(group_id)
         self.validated_topology_epoch = NO_EPOCH
         self.assignment_configs: Mapping[str, str] = {}
         self.topology: Topology | None = None
-        self.target_epoch = FIRST_EPOCH
-        self.target_ms = 0  # when it was made, of the wall clock
-        self.members: dict[str, StreamsMember] = {}
-        self.target: dict[str, TaskSet] = {}
         self.active_on: dict[TaskId, str] = {}  # the process that runs a task
         self.copies_on: dict[TaskId, frozenset[str]] = {}  # the processes that stand by or warm up for it
 
-    def __repr__(self) -> str:
-        return f"StreamsGroup({self.group_id}, {self.state}, epoch {self.epoch}, {len(self.members)} members)"
-
-    def copy(self) -> "StreamsGroup":
-        """Members, targets and the topology are values: only the maps are made anew."""
-        made = StreamsGroup(self.group_id)
-        made.epoch, made.metadata_hash = self.epoch, self.metadata_hash
+    def copy(self) -> Self:
+        made = super().copy()
         made.validated_topology_epoch, made.assignment_configs = self.validated_topology_epoch, self.assignment_configs
         made.topology = self.topology
-        made.target_epoch, made.target_ms = self.target_epoch, self.target_ms
-        made.members = dict(self.members)
-        made.target = dict(self.target)
         made.active_on = dict(self.active_on)
         made.copies_on = dict(self.copies_on)
         return made
@@ -93,7 +69,7 @@ class StreamsGroup:
             return EMPTY
         if self.topology is None or self.validated_topology_epoch != self.topology.epoch:
             return NOT_READY
-        if self.epoch > self.target_epoch:
+        if self.is_target_behind:
             return ASSIGNING
         if all(member.is_reconciled_to(self.target_epoch) for member in self.members.values()):
             return STABLE_GROUP
@@ -107,26 +83,20 @@ class StreamsGroup:
 
     def replay(self, key: Message, value: Message | None) -> None:
         if isinstance(key, records.StreamsGroupMetadataKey):
-            assert isinstance(value, records.StreamsGroupMetadataValue)
-            self.epoch, self.metadata_hash = value.epoch, value.metadata_hash
-            self.validated_topology_epoch = value.validated_topology_epoch
-            self.assignment_configs = {config.key: config.value for config in value.last_assignment_configs or ()}
+            metadata = required(value, records.StreamsGroupMetadataValue)
+            self.epoch, self.metadata_hash = metadata.epoch, metadata.metadata_hash
+            self.validated_topology_epoch = metadata.validated_topology_epoch
+            self.assignment_configs = {config.key: config.value for config in metadata.last_assignment_configs or ()}
         elif isinstance(key, records.StreamsGroupTopologyKey):
-            assert value is None or isinstance(value, records.StreamsGroupTopologyValue)
-            self.topology = value
+            self.topology = optional(value, records.StreamsGroupTopologyValue)
         elif isinstance(key, records.StreamsGroupMemberMetadataKey):
-            assert value is None or isinstance(value, records.StreamsGroupMemberMetadataValue)
-            self._replay_member(key.member_id, value)
+            self._replay_member(key.member_id, optional(value, records.StreamsGroupMemberMetadataValue))
         elif isinstance(key, records.StreamsGroupTargetAssignmentMetadataKey):
-            assert value is None or isinstance(value, records.StreamsGroupTargetAssignmentMetadataValue)
-            self.target_epoch = FIRST_EPOCH if value is None else value.assignment_epoch
-            self.target_ms = 0 if value is None else value.assignment_timestamp
+            self.replay_target_epoch(optional(value, records.StreamsGroupTargetAssignmentMetadataValue))
         elif isinstance(key, records.StreamsGroupTargetAssignmentMemberKey):
-            assert value is None or isinstance(value, records.StreamsGroupTargetAssignmentMemberValue)
-            self._replay_target(key.member_id, value)
+            self._replay_target(key.member_id, optional(value, records.StreamsGroupTargetAssignmentMemberValue))
         elif isinstance(key, records.StreamsGroupCurrentMemberAssignmentKey):
-            assert value is None or isinstance(value, records.StreamsGroupCurrentMemberAssignmentValue)
-            self._replay_assignment(key.member_id, value)
+            self._replay_assignment(key.member_id, optional(value, records.StreamsGroupCurrentMemberAssignmentValue))
 
     def _replay_member(self, member_id: str, value: records.StreamsGroupMemberMetadataValue | None) -> None:
         old = self.members.get(member_id)
@@ -190,30 +160,36 @@ class StreamsGroup:
     def validate(self) -> None:
         """Re-derives what is kept twice, and checks G1 to G3 as the coordinator sees them, for tasks."""
         fresh = StreamsGroup(self.group_id)
-        owners: dict[TaskId, str] = {}
         for member in self.members.values():
             fresh._hold(member)
-            for task in member.active_held():
-                assert task not in owners, f"{self}: {task} is with {owners[task]} and {member.member_id}"  # G1
-                owners[task] = member.member_id
-        assert fresh.active_on == self.active_on, f"{self}: who runs what is wrong"
-        assert fresh.copies_on == self.copies_on, f"{self}: who stands by for what is wrong"
-        assert self.epoch >= self.target_epoch, f"{self}: the target is of epoch {self.target_epoch}"
-        wanted: dict[TaskId, str] = {}
-        for member_id, target in self.target.items():
-            assert member_id in self.members, f"{self}: {member_id} is in the target and no member"
-            for task in each(target.active):
-                assert task not in wanted, f"{self}: {task} is meant for two"  # G2
-                wanted[task] = member_id
+        self._one_each((each.member_id, each.active_held()) for each in self.members.values())  # G1
+        if fresh.active_on != self.active_on:
+            raise BrokenRuleError(f"{self}: who runs what is wrong")
+        if fresh.copies_on != self.copies_on:
+            raise BrokenRuleError(f"{self}: who stands by for what is wrong")
+        self.validate_epochs()
+        wanted = self._one_each((member_id, each(target.active)) for member_id, target in self.target.items())  # G2
         for member in self.members.values():
             self._validate_member(member, wanted)
 
+    def _one_each(self, parts: Iterable[tuple[str, Iterable[TaskId]]]) -> dict[TaskId, str]:
+        """Who runs each task; it is run by one member only."""
+        owners: dict[TaskId, str] = {}
+        for member_id, tasks in parts:
+            for task in tasks:
+                if task in owners:
+                    raise BrokenRuleError(f"{self}: {task} is for {owners[task]} and {member_id}")
+                owners[task] = member_id
+        return owners
+
     def _validate_member(self, member: StreamsMember, wanted: dict[TaskId, str]) -> None:
         has_pending = not member.pending_revocation.is_empty
-        assert (member.state == STABLE) <= (not has_pending), f"{self}: {member} is stable and has to give back"
+        if member.state == STABLE and has_pending:
+            raise BrokenRuleError(f"{self}: {member} is stable and has to give back")
         if member.epoch == self.target_epoch and not has_pending:
             for task in each(member.assigned.active):  # G3
-                assert wanted.get(task) == member.member_id, f"{self}: {member} has {task} of {wanted.get(task)}"
+                if wanted.get(task) != member.member_id:
+                    raise BrokenRuleError(f"{self}: {member} has {task} of {wanted.get(task)}")
 
 
 def _tasks(told: list[records.TaskIds]) -> dict[str, frozenset[int]]:

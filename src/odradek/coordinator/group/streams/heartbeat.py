@@ -7,12 +7,12 @@ target is made if it is behind; the member takes its next step towards it. What 
 its members as a status, not as an error: it goes away with the next heartbeat once the cause does.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
-
+from odradek.broken_rule import present
 from odradek.coordinator.core import Decided
-from odradek.coordinator.group.classic.classic_group import EMPTY
-from odradek.coordinator.group.consumer.migration import is_written
-from odradek.coordinator.group.records import group_tombstone
+from odradek.coordinator.group.classic.records import group_tombstone
+from odradek.coordinator.group.classic.states import EMPTY
+from odradek.coordinator.group.epochs.group import JOINING
+from odradek.coordinator.group.epochs.members import check_size, fenced, is_previous_epoch, known_member
 from odradek.coordinator.group.streams import leaving, records, requests, target
 from odradek.coordinator.group.streams.configured import (
     SHUTDOWN_APPLICATION,
@@ -23,42 +23,33 @@ from odradek.coordinator.group.streams.configured import (
 )
 from odradek.coordinator.group.streams.endpoints import endpoints
 from odradek.coordinator.group.streams.group import NO_EPOCH, StreamsGroup, StreamsPlan
-from odradek.coordinator.group.streams.member import JOINING, Endpoint, StreamsMember
+from odradek.coordinator.group.streams.groups import StreamsGroups
+from odradek.coordinator.group.streams.member import Endpoint, StreamsMember
 from odradek.coordinator.group.streams.reconciliation import reconcile
 from odradek.coordinator.group.streams.requests import Caller
+from odradek.coordinator.group.streams.response import HeartbeatResult
 from odradek.coordinator.group.streams.tasks import NO_TASK_SET, Tasks, TaskSet, each, is_within
 from odradek.coordinator.group.streams.topology import Topology, from_request, required_topics
 from odradek.coordinator.group.streams.volatile import Volatile
 from odradek.coordinator.now import Now
 from odradek.protocol import errors
 from odradek.protocol.messages import k88_streams_group_heartbeat as k88
-from odradek.protocol.messages.k19_create_topics import CreatableTopic
 from odradek.protocol.messages.k88_streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
 )
 
-if TYPE_CHECKING:
-    from odradek.coordinator.group.streams.groups import StreamsGroups
-
-
-class Beaten(NamedTuple):
-    """The answer to a heartbeat, and the topics that the group lacks: the broker makes them in the caller's name."""
-
-    response: StreamsGroupHeartbeatResponse
-    missing: list[CreatableTopic]
-
 
 def heartbeat(
-    groups: "StreamsGroups", now: Now, request: StreamsGroupHeartbeatRequest, caller: Caller
-) -> Decided[Beaten]:
+    groups: StreamsGroups, now: Now, request: StreamsGroupHeartbeatRequest, caller: Caller
+) -> Decided[HeartbeatResult]:
     try:
         requests.check(request)
         if request.member_epoch < JOINING:
             return leaving.leave(groups, request)
         return _stay(groups, now, request, caller)
     except errors.KafkaError as error:
-        return Decided(response=Beaten(refused(error), []))
+        return Decided(response=HeartbeatResult(refused(error), []))
 
 
 def refused(error: errors.KafkaError) -> StreamsGroupHeartbeatResponse:
@@ -66,7 +57,9 @@ def refused(error: errors.KafkaError) -> StreamsGroupHeartbeatResponse:
     return StreamsGroupHeartbeatResponse(error_code=error.code, error_message=error.message if has_words else None)
 
 
-def _stay(groups: "StreamsGroups", now: Now, request: StreamsGroupHeartbeatRequest, caller: Caller) -> Decided[Beaten]:
+def _stay(
+    groups: StreamsGroups, now: Now, request: StreamsGroupHeartbeatRequest, caller: Caller
+) -> Decided[HeartbeatResult]:
     plan = _group_of(groups, request)
     owned = requests.owned(request)
     before = _member_of(plan.group, request, owned)
@@ -84,34 +77,25 @@ def _stay(groups: "StreamsGroups", now: Now, request: StreamsGroupHeartbeatReque
     statuses += _troubles(topology, volatile)
     response = _answer(groups, plan, request, before, member, topology, volatile)
     response.status = [k88.Status(status_code=code, status_detail=detail) for code, detail in statuses]
-    return Decided(plan.records, Beaten(response, topology.missing))
+    return Decided(plan.records, HeartbeatResult(response, topology.missing))
 
 
-def _group_of(groups: "StreamsGroups", request: StreamsGroupHeartbeatRequest) -> StreamsPlan:
+def _group_of(groups: StreamsGroups, request: StreamsGroupHeartbeatRequest) -> StreamsPlan:
     """Who joins makes the group, also in place of a classic one that only keeps offsets."""
-    group_id, core = request.group_id, groups.core
+    group_id = request.group_id
     group = groups.groups.get(group_id)
-    if request.member_epoch != JOINING:
-        if group is None:
-            raise groups.not_found(group_id, "Streams group")
-        return StreamsPlan(group)
     if group is not None:
-        _check_size(groups, group)
+        if request.member_epoch == JOINING:
+            check_size(group.members, groups.config.members_max, groups.protocol)
         return StreamsPlan(group)
-    classic = core.groups.get(group_id)
-    is_other = core.has_group(group_id) if classic is None else classic.state != EMPTY
-    if is_other:
-        raise groups.not_found(group_id, "Streams group")
+    classic = groups.classic.groups.get(group_id)
+    is_other = groups.shard.has_group(group_id) if classic is None else classic.state != EMPTY
+    if request.member_epoch != JOINING or is_other:
+        raise groups.not_found(group_id)
     plan = StreamsPlan(StreamsGroup(group_id), is_new=True)
-    if classic is not None and is_written(classic):
+    if classic is not None and classic.is_written:
         plan.records.append(group_tombstone(group_id))
     return plan
-
-
-def _check_size(groups: "StreamsGroups", group: StreamsGroup) -> None:
-    limit = groups.config.members_max
-    if len(group.members) >= limit:
-        raise errors.GroupMaxSizeReached(f"The streams group has reached its maximum capacity of {limit} members.")
 
 
 # Which member it is
@@ -120,7 +104,7 @@ def _check_size(groups: "StreamsGroups", group: StreamsGroup) -> None:
 def _member_of(group: StreamsGroup, request: StreamsGroupHeartbeatRequest, owned: TaskSet | None) -> StreamsMember:
     if request.member_epoch == JOINING:
         return group.members.get(request.member_id) or StreamsMember(request.member_id)
-    member = leaving.known_member(group, request.member_id)
+    member = known_member(group, request.member_id)
     _check_epoch(member, request.member_epoch, owned)
     return member
 
@@ -129,14 +113,9 @@ def _check_epoch(member: StreamsMember, epoch: int, owned: TaskSet | None) -> No
     """The epoch before the current one is let pass if the answer with the current one may have been lost."""
     if epoch == member.epoch:
         return
-    is_previous = epoch == member.previous_epoch and epoch < member.epoch
-    if is_previous and owned is not None and is_within(owned, member.assigned):
+    if is_previous_epoch(member, epoch) and owned is not None and is_within(owned, member.assigned):
         return
-    word = "greater" if epoch > member.epoch else "smaller"
-    raise errors.FencedMemberEpoch(
-        f"The streams group member has a {word} member epoch ({epoch}) than the one known by the group coordinator "
-        f"({member.epoch}). The member must abandon all its partitions and rejoin."
-    )
+    raise fenced(member, epoch, "streams")
 
 
 def _updated(before: StreamsMember, request: StreamsGroupHeartbeatRequest, caller: Caller) -> StreamsMember:
@@ -158,7 +137,7 @@ def _updated(before: StreamsMember, request: StreamsGroupHeartbeatRequest, calle
 
 
 def _update(
-    groups: "StreamsGroups",
+    groups: StreamsGroups,
     plan: StreamsPlan,
     request: StreamsGroupHeartbeatRequest,
     before: StreamsMember,
@@ -175,8 +154,7 @@ def _update(
     statuses = _stale(topology, member)
     volatile = Volatile() if plan.is_new else groups.volatile(group_id)
     metadata_hash = _look_at_topics(groups, plan.group, topology, volatile)
-    configured = volatile.configured
-    assert configured is not None
+    configured = present(volatile.configured, "who looks at its topics configures the topology")
     if configured.is_ready and owned is not None:
         for tasks in owned:
             _check_tasks(configured, tasks)
@@ -212,7 +190,7 @@ def _stale(topology: Topology, member: StreamsMember) -> list[Status]:
     return [(STALE_TOPOLOGY, f"{behind} {topology.epoch}.")]
 
 
-def _look_at_topics(groups: "StreamsGroups", group: StreamsGroup, topology: Topology, volatile: Volatile) -> int:
+def _look_at_topics(groups: StreamsGroups, group: StreamsGroup, topology: Topology, volatile: Volatile) -> int:
     """The hash of the group's topics; if it is another the topology is configured anew."""
     if volatile.configured is not None and volatile.seen_version == groups.topics.version:
         return group.metadata_hash
@@ -237,7 +215,7 @@ def _check_tasks(topology: ConfiguredTopology, owned: Tasks) -> None:
 
 
 def _step(
-    groups: "StreamsGroups", plan: StreamsPlan, member: StreamsMember, owned: TaskSet | None, now: Now
+    groups: StreamsGroups, plan: StreamsPlan, member: StreamsMember, owned: TaskSet | None, now: Now
 ) -> StreamsMember:
     """Towards the target; the member after it. Before a first target there is nothing to take."""
     group = plan.group
@@ -268,7 +246,7 @@ def _troubles(topology: ConfiguredTopology, volatile: Volatile) -> list[Status]:
 
 
 def _answer(
-    groups: "StreamsGroups",
+    groups: StreamsGroups,
     plan: StreamsPlan,
     request: StreamsGroupHeartbeatRequest,
     before: StreamsMember,

@@ -2,13 +2,10 @@
 
 from typing import NamedTuple
 
+from odradek.coordinator.group.epochs.group import JOINING
 from odradek.coordinator.group.streams.tasks import NOTHING_ASSIGNED, AssignedTasks, TaskId, each
 
 STABLE, UNREVOKED_TASKS, UNRELEASED_TASKS = 1, 2, 3  # as in the record of a current assignment
-
-JOINING = 0  # member epochs that are none
-LEAVING = -1
-LEAVING_STATIC = -2
 
 
 class Endpoint(NamedTuple):

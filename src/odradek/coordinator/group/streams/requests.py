@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from odradek.coordinator.group.streams.member import JOINING, LEAVING_STATIC
+from odradek.coordinator.group.epochs.group import JOINING, LEAVING_STATIC
 from odradek.coordinator.group.streams.tasks import TaskSet, grouped
 from odradek.protocol import errors
 from odradek.protocol.messages.k88_streams_group_heartbeat import (

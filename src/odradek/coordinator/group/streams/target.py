@@ -1,53 +1,46 @@
 """When the group's epoch grows, and when the target is made for it."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from odradek.coordinator.group.epochs.target import write_target
 from odradek.coordinator.group.streams import records
 from odradek.coordinator.group.streams.config import STANDBY_REPLICAS
 from odradek.coordinator.group.streams.configured import ASSIGNMENT_DELAYED, ConfiguredTopology, Status
-from odradek.coordinator.group.streams.group import StreamsGroup
+from odradek.coordinator.group.streams.group import StreamsGroup, StreamsPlan
+from odradek.coordinator.group.streams.groups import StreamsGroups
 from odradek.coordinator.group.streams.sticky_assignor import Assignee, TaskGroup, assign
 from odradek.coordinator.group.streams.tasks import NO_TASK_SET, TaskSet
 from odradek.coordinator.now import Now
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from odradek.coordinator.group.streams.group import StreamsPlan
-    from odradek.coordinator.group.streams.groups import StreamsGroups
-
 
 def bump_epoch(
-    groups: "StreamsGroups",
-    plan: "StreamsPlan",
+    groups: StreamsGroups,
+    plan: StreamsPlan,
     metadata_hash: int,
     validated_epoch: int,
-    configs: "Mapping[str, str]",
+    configs: Mapping[str, str],
 ) -> None:
     """There is something new to assign."""
     group = plan.group
-    groups.core.counts.streams_rebalances += 1
+    groups.shard.counts.streams_rebalances += 1
     plan.write(records.group_epoch(group.group_id, group.epoch + 1, metadata_hash, validated_epoch, configs))
 
 
-def make_target(groups: "StreamsGroups", plan: "StreamsPlan", topology: ConfiguredTopology, now: Now) -> Status | None:
+def make_target(groups: StreamsGroups, plan: StreamsPlan, topology: ConfiguredTopology, now: Now) -> Status | None:
     """If the target is behind the group; unless it has to wait: then that is to be told."""
     group = plan.group
     if groups.is_delayed(group.group_id):
         return ASSIGNMENT_DELAYED, "Assignment delayed due to the configured initial rebalance delay."
-    if group.epoch <= group.target_epoch:
+    if not group.is_target_behind:
         return None
     interval_ms = groups.config.assignment_interval_ms(groups.topics.configs_of(group.group_id))
-    if 0 <= now.wall_ms - group.target_ms < interval_ms:
+    if group.has_fresh_target(interval_ms, now.wall_ms):
         return ASSIGNMENT_DELAYED, "Assignment delayed due to the configured assignment interval."
-    for member_id, tasks in _assigned(group, topology).items():
-        if group.target.get(member_id) != tasks:
-            plan.write(records.target(group.group_id, member_id, tasks))
-    plan.write(records.target_epoch(group.group_id, group.epoch, now.wall_ms))
+    write_target(plan, _assigned(group, topology), records.target, records.target_epoch, now.wall_ms)
     return None
 
 
-def _assigned(group: StreamsGroup, topology: ConfiguredTopology) -> "Mapping[str, TaskSet]":
+def _assigned(group: StreamsGroup, topology: ConfiguredTopology) -> Mapping[str, TaskSet]:
     if not topology.is_ready:
         return dict.fromkeys(group.members, NO_TASK_SET)
     assignees = [

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from struct import pack
 from typing import TYPE_CHECKING
 
-from odradek.coordinator.group.consumer.xxh3 import xxh3_64
+from odradek.coordinator.group.xxh3 import xxh3_64
 
 if TYPE_CHECKING:
     from odradek.metadata.cluster import ClusterImage
