@@ -13,8 +13,8 @@ R = TypeVar("R")
 class Ticket(Protocol):
     """Who waits for an answer. A core never looks into a ticket, it only keeps it and names it in an `Answer`."""
 
-    def resolve(self, value: Any) -> None:  # Any: a response of whichever API it is that waits
-        ...
+    def resolve(self, value: Any) -> object: ...  # Any: a response of whichever API it is that waits
+    def fail(self, error: BaseException) -> object: ...
 
 
 class Answer(NamedTuple):
@@ -22,6 +22,9 @@ class Answer(NamedTuple):
 
     ticket: Ticket
     response: object
+
+
+Effect = object  # an Answer, or what the owner of a core performs by the type that it has
 
 
 class Decided(Decision[R]):
@@ -34,7 +37,7 @@ class Decided(Decision[R]):
         records: Sequence[Versioned] = (),
         response: R = None,  # type: ignore[assignment]  # an event that answers nobody
         *,
-        effects: Sequence[Any] = (),
+        effects: Sequence[Effect] = (),
         is_atomic: bool = True,
     ) -> None:
         super().__init__(records, response, is_atomic=is_atomic)
@@ -56,7 +59,7 @@ class ShardCore:
     def loaded(self, now: Now) -> None:
         """The whole log has been replayed: events will follow."""
 
-    def follow_up(self, now: Now) -> Decision[Any] | None:
+    def follow_up(self, now: Now) -> Decision[None] | None:
         """What the events so far have made possible; asked after every event until there is none."""
         return None
 
@@ -64,6 +67,6 @@ class ShardCore:
         """Of the monotonic clock."""
         return None
 
-    def expire(self, now: Now) -> Decision[Any] | None:
+    def expire(self, now: Now) -> Decision[None] | None:
         """What is due by then; asked until there is none."""
         return None

@@ -17,11 +17,12 @@ from odradek.protocol.errors import InvalidRegularExpression
 INSTRUCTIONS_MAX = 2000
 
 Test = Callable[[str], bool]  # of one character
-Instruction = tuple[str, Any, Any]
+Instruction = tuple[str, Any, Any]  # its kind, and by that: a test, or one or two places in the program
+_Node = Any  # of the tree that Python's parser makes of an expression: it has no types
 
 _SPLIT, _CHARACTER, _AT_START, _AT_END, _MATCH = "split", "character", "start", "end", "match"
 
-_CATEGORIES: dict[Any, Test] = {
+_CATEGORIES: dict[_Node, Test] = {
     sre.CATEGORY_DIGIT: lambda c: "0" <= c <= "9",
     sre.CATEGORY_NOT_DIGIT: lambda c: not "0" <= c <= "9",
     sre.CATEGORY_SPACE: lambda c: c in " \t\n\r\f\v",
@@ -81,22 +82,22 @@ class _Compiler:
         self._ignores_case = ignores_case
         self._program: list[Instruction] = []
 
-    def program(self, tree: Any) -> list[Instruction]:
+    def program(self, tree: _Node) -> list[Instruction]:
         self._sequence(tree)
         self._emit(_MATCH)
         return self._program
 
-    def _emit(self, kind: str, first: Any = None, second: Any = None) -> int:
+    def _emit(self, kind: str, first: Test | int | None = None, second: int | None = None) -> int:
         if len(self._program) >= INSTRUCTIONS_MAX:
             raise InvalidRegularExpression(f"The regular expression needs more than {INSTRUCTIONS_MAX} steps.")
         self._program.append((kind, first, second))
         return len(self._program) - 1
 
-    def _sequence(self, tree: Any) -> None:
+    def _sequence(self, tree: _Node) -> None:
         for operation, argument in tree:
             self._one(operation, argument)
 
-    def _one(self, operation: Any, argument: Any) -> None:
+    def _one(self, operation: _Node, argument: _Node) -> None:
         if operation in (sre.LITERAL, sre.NOT_LITERAL, sre.ANY, sre.IN):
             self._emit(_CHARACTER, self._test(operation, argument))
         elif operation is sre.SUBPATTERN:
@@ -112,7 +113,7 @@ class _Compiler:
         else:
             raise InvalidRegularExpression(f"{str(operation).lower()} is not supported in regular expressions.")
 
-    def _branch(self, alternatives: list[Any]) -> None:
+    def _branch(self, alternatives: list[_Node]) -> None:
         jumps = []
         for alternative in alternatives[:-1]:
             split = self._emit(_SPLIT)
@@ -123,7 +124,7 @@ class _Compiler:
         for jump in jumps:
             self._program[jump] = (_SPLIT, len(self._program), len(self._program))
 
-    def _repeat(self, least: int, most: int, tree: Any) -> None:
+    def _repeat(self, least: int, most: int, tree: _Node) -> None:
         for _ in range(least):
             before = len(self._program)
             self._sequence(tree)
@@ -142,14 +143,14 @@ class _Compiler:
         for split in splits:
             self._program[split] = (_SPLIT, split + 1, len(self._program))
 
-    def _test(self, operation: Any, argument: Any) -> Test:
+    def _test(self, operation: _Node, argument: _Node) -> Test:
         test = _test_of(operation, argument)
         if self._ignores_case:
             return lambda c: test(c) or test(c.lower()) or test(c.upper())
         return test
 
 
-def _test_of(operation: Any, argument: Any) -> Test:
+def _test_of(operation: _Node, argument: _Node) -> Test:
     if operation is sre.ANY:
         return lambda c: c != "\n"
     if operation is sre.LITERAL:
@@ -163,7 +164,7 @@ def _test_of(operation: Any, argument: Any) -> Test:
     return lambda c: any(test(c) for test in tests) != is_negated
 
 
-def _member_test(operation: Any, argument: Any) -> Test:
+def _member_test(operation: _Node, argument: _Node) -> Test:
     if operation is sre.RANGE:
         low, high = chr(argument[0]), chr(argument[1])
         return lambda c: low <= c <= high

@@ -16,11 +16,11 @@ Timers: only a timer expires what is due, and only what was due at the time it w
 then served all input that came before, so that our own stall expires nobody's session.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from odradek.broken_rule import BrokenRuleError
-from odradek.coordinator.core import Answer, ShardCore
+from odradek.broken_rule import BrokenRuleError, present
+from odradek.coordinator.core import Answer, Effect, ShardCore, Ticket
 from odradek.coordinator.now import Now
 from odradek.protocol import errors
 from odradek.protocol.frames import CoordinatorRecords
@@ -33,7 +33,7 @@ from odradek.replica.partition import Partition
 from odradek.replicated.decision import Decision
 from odradek.replicated.partition_log import PartitionLog
 from odradek.replicated.record_decoder import RecordDecoder
-from odradek.replicated.runtime import RECORDS_PER_LOOK, Runtime
+from odradek.replicated.runtime import RECORDS_PER_LOOK, Record, Runtime
 
 RETRY_MS = 1000  # after an append failed that nobody waits for
 
@@ -41,6 +41,8 @@ LOADING, ACTIVE, FAILED, ENDED = "loading", "active", "failed", "ended"
 
 C = TypeVar("C", bound=ShardCore)
 R = TypeVar("R")
+
+Waiting = Pending[Any]  # a ticket, for the response of whichever API it is that waits
 
 OnLoaded = Callable[[int, int | None], None]  # after so many milliseconds, with so many records; None in vain
 Tell = Callable[[str, BaseException | None], None]  # a line for the server log, an error if there is one
@@ -79,7 +81,7 @@ class Shard(Generic[C]):
         *,
         compression: int = 0,
         decoder: type[RecordDecoder] = RecordDecoder,
-        perform: "Callable[[Shard[C], Any], None] | None" = None,
+        perform: "Callable[[Shard[C], Effect], None] | None" = None,
         tell: Tell = quiet,
         on_loaded: OnLoaded = lambda took_ms, records: None,
     ) -> None:
@@ -89,7 +91,7 @@ class Shard(Generic[C]):
         self._perform = perform
         self._tell = tell
         self._on_loaded = on_loaded
-        self._tickets: set[Pending[Any]] = set()
+        self._tickets: set[Ticket] = set()
         self._timer: Timer | None = None
         self._fires_ms = 0
         self._loading: Task[None] | None = None
@@ -197,7 +199,7 @@ class Shard(Generic[C]):
     async def _replay_log(self) -> tuple[int, int]:
         """How many records there were, and the end of the log when it was led from on: nobody else appends to it."""
         log = self.partition.log
-        assert log is not None, "a partition without a log is not led"
+        log = present(log, "a partition without a log is not led")
         offset, end_offset, count = log.log_start_offset, log.log_end_offset, 0
         decoder = self._log.decoder()
         while self.state is LOADING:
@@ -209,7 +211,7 @@ class Shard(Generic[C]):
             count += len(placed)
         return count, end_offset
 
-    async def _replay(self, placed: list[tuple[Any, int]]) -> None:
+    async def _replay(self, placed: "list[tuple[Record, int]]") -> None:
         slices, replay = Slices(self._loop), self.core.replay
         for start in range(0, len(placed), RECORDS_PER_LOOK):
             for record, offset in placed[start : start + RECORDS_PER_LOOK]:
@@ -228,9 +230,9 @@ class Shard(Generic[C]):
             self._go_on(now)
         return pending
 
-    def wait(self, event: Callable[[C, Any], Decision[Any]]) -> Pending[Any]:
-        """The same for an event whose answer may depend on later ones: the core is handed a ticket for it."""
-        ticket: Pending[Any] = self._loop.pending()
+    def wait(self, event: Callable[[C, Ticket], Decision[None]]) -> Waiting:
+        """Runs an event whose answer may depend on later ones: the core is handed a ticket for it."""
+        ticket: Waiting = self._loop.pending()
         self._tickets.add(ticket)
         running = self._run(lambda core: event(core, ticket))
         if running.is_done:
@@ -241,14 +243,14 @@ class Shard(Generic[C]):
             self._go_on()
         return ticket
 
-    def _refuse_ticket(self, done: Pending[Any], ticket: Pending[Any]) -> None:
+    def _refuse_ticket(self, done: Pending[None], ticket: Ticket) -> None:
         done.is_observed = True
         if done.error is not None:
             self._tickets.discard(ticket)
             ticket.fail(done.error)
 
     def _run(self, event: Callable[[C], Decision[R]]) -> Pending[R]:
-        effects: Any = ()
+        effects: Sequence[Effect] = ()
 
         def decide(core: C) -> Decision[R]:
             nonlocal effects
@@ -264,7 +266,7 @@ class Shard(Generic[C]):
                 pending.when_done(lambda done: self._committed(done, effects))
         return pending
 
-    def _committed(self, done: Pending[Any], effects: Any) -> None:
+    def _committed(self, done: Pending[R], effects: Sequence[Effect]) -> None:
         done.is_observed = True
         if done.error is not None:
             return  # the shard has ended: who waits has been refused
@@ -282,7 +284,7 @@ class Shard(Generic[C]):
         self._all_of(lambda core: core.follow_up(now))
         self._arm()
 
-    def _all_of(self, next_decision: Callable[[C], Decision[Any] | None]) -> bool:
+    def _all_of(self, next_decision: Callable[[C], Decision[None] | None]) -> bool:
         """Runs decisions until there is none; False if one could not be appended."""
         while self.state is ACTIVE:
             decision = next_decision(self.core)

@@ -4,9 +4,9 @@ A key belongs to the partition of the internal topic that its Java hash names. T
 """
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from odradek.coordinator.core import ShardCore
+from odradek.coordinator.core import Effect, ShardCore
 from odradek.coordinator.load_times import LoadingTogether, LoadTimes
 from odradek.coordinator.shard import ENDED, FAILED, LOADING, Shard, Tell, quiet
 from odradek.protocol import errors
@@ -50,7 +50,7 @@ class Shards(Generic[C]):
         *,
         compression: int = 0,
         decoder: type[RecordDecoder] = RecordDecoder,
-        perform: Callable[[Shard[C], Any], None] | None = None,
+        perform: Callable[[Shard[C], Effect], None] | None = None,
         tell: Tell = quiet,
     ) -> None:
         self.topic = topic
@@ -85,7 +85,7 @@ class Shards(Generic[C]):
         return shard
 
     def active(self, key: str) -> Shard[C]:
-        """The same, ready for events. CoordinatorLoadInProgress while it is not."""
+        """The shard of a key, ready for events. CoordinatorLoadInProgress while it is not."""
         shard = self.of(key)
         if shard.state is LOADING:
             raise errors.CoordinatorLoadInProgress()

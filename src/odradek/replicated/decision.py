@@ -18,6 +18,7 @@ class Decision(Generic[R]):
 
     __slots__ = ("is_atomic", "records", "response")
 
+    # Any: records are what the log takes that the core decides for; see `runtime.Record`
     def __init__(self, records: Iterable[Any], response: R, *, is_atomic: bool = True) -> None:
         self.records = records
         self.response = response

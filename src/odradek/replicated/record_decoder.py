@@ -7,8 +7,9 @@ once, by the two bytes that every key and value begins with.
 from collections.abc import Iterable
 from typing import Any
 
-from odradek.protocol.declare import executor
+from odradek.protocol.declare import Message, executor
 from odradek.protocol.frames import CoordinatorRecords
+from odradek.protocol.plan import Plan
 from odradek.reactor.ports import DiskFile, Job
 from odradek.records import control
 from odradek.records.columns import Columns, ControlRecord, scan
@@ -16,7 +17,6 @@ from odradek.records.layout import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TRANSACTIO
 from odradek.replicated.log_record import EndMarker, LogRecord
 
 _PREFIX_BYTES = 2
-_UNKNOWN = object()  # the plan of a type that nobody here knows
 _NOBODY = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
 
 Producer = tuple[int, int]  # id and epoch
@@ -32,7 +32,7 @@ def decode_job(file: DiskFile, position: int, size: int, decoder: "RecordDecoder
     if not decoder.keeps_all:
         rows = sorted(dict(zip(keys, rows, strict=True)).values())
     producers = _producers(columns)
-    placed: list[tuple[Any, int]] = []
+    placed: list[tuple[object, int]] = []
     for row in rows:
         key = keys[row]
         if key is not None:
@@ -73,14 +73,15 @@ class RecordDecoder:
 
     def __init__(self, codec: CoordinatorRecords) -> None:
         self._codec = codec
-        self._key_plans: dict[bytes, Any] = {}
-        self._value_plans: dict[bytes, Any] = {}
+        self._key_plans: dict[bytes, Plan] = {}
+        self._value_plans: dict[bytes, Plan] = {}
 
-    def decode(self, key: bytes, value: bytes | None, offset: int, producer: Producer) -> Any:
+    def decode(self, key: bytes, value: bytes | None, offset: int, producer: Producer) -> object:
         """What the core replays. None for a record of a type that is not known: a newer release may have written it."""
         plan = self._key_plans.get(key[:_PREFIX_BYTES]) or self._key_plan(key)
-        if plan is _UNKNOWN:
+        if plan is None:
             return None
+        # Any, and not a cast: that is a call, for each of a million records
         decoded: Any = executor.decode(plan, key, _PREFIX_BYTES)[0]
         if value is None:
             return LogRecord(decoded, None, *producer)
@@ -89,13 +90,15 @@ class RecordDecoder:
         known: Any = executor.decode(plan, value, _PREFIX_BYTES)[0]
         return LogRecord(decoded, known, *producer)
 
-    def _key_plan(self, key: bytes) -> Any:
+    def _key_plan(self, key: bytes) -> Plan | None:
+        """None for a type that nobody here knows."""
         message = self._codec.decode_key(key)
-        plan = _UNKNOWN if message is None else message.plan(0)
-        self._key_plans[key[:_PREFIX_BYTES]] = plan
+        if message is None:
+            return None
+        plan = self._key_plans[key[:_PREFIX_BYTES]] = message.plan(0)
         return plan
 
-    def _value_plan(self, kind: bytes, key: Any, value: bytes) -> Any:
+    def _value_plan(self, kind: bytes, key: Message, value: bytes) -> Plan:
         message = self._codec.decode_value(key, value)  # PeerProtocolError for a version that nobody declares
         plan = self._value_plans[kind] = message.plan(int.from_bytes(value[:_PREFIX_BYTES], "big"))
         return plan

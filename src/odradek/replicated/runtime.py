@@ -32,6 +32,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
+from odradek.broken_rule import BrokenRuleError
 from odradek.protocol.errors import KafkaError, PolicyViolation
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
@@ -47,10 +48,16 @@ _TAKEN = (list, tuple)  # records that are all there
 UNLOADED, LOADING, ACTIVE = "unloaded", "loading", "active"
 
 
+# What a log and a core agree upon, and the runtime hands from one to the other without looking into it. A record to be
+# appended is a pair with the version to write it in; the core replays it without.
+Record = Any
+Response = Any  # of events that wait in one line, each with an answer of its own kind
+
+
 class ReplicatedLog(Protocol):
     """Where the records go. `append` puts them into one batch and returns the offset of the last one."""
 
-    def append(self, epoch: int, records: Sequence[Any]) -> int:
+    def append(self, epoch: int, records: Sequence[Record]) -> int:
         """Raises a KafkaError, and has appended nothing, when this node does not lead the log in that epoch."""
         ...
 
@@ -58,14 +65,14 @@ class ReplicatedLog(Protocol):
 class EncodedLog(ReplicatedLog, Protocol):
     """A log to which a batch can be prepared record by record."""
 
-    def encode(self, record: Any) -> bytes: ...
+    def encode(self, record: Record) -> bytes: ...
     def append_encoded(self, epoch: int, encoded: Sequence[bytes]) -> int:
         """As `append`."""
         ...
 
 
 class Core(Protocol):
-    def replay(self, record: Any, offset: int) -> None:
+    def replay(self, record: Record, offset: int) -> None:
         """The only writer of the core's state. `record` is what the log holds, without its version."""
         ...
 
@@ -73,8 +80,8 @@ class Core(Protocol):
 C = TypeVar("C", bound=Core)
 R = TypeVar("R")
 
-_Steps = Generator[None, None, Decision[Any]]  # of a decision; between two of them the loop may turn
-_Parked = tuple[int, Pending[Any], Any, BaseException | None]
+_Steps = Generator[None, None, Decision[Response]]  # of a decision; between two of them the loop may turn
+_Parked = tuple[int, Pending[Response], Response, BaseException | None]
 
 
 class Runtime(Generic[C]):
@@ -114,8 +121,8 @@ class Runtime(Generic[C]):
         self._on_fault = on_fault
         self._refusal = refusal  # what a caller gets while this node does not serve
         self._parked: deque[_Parked] = deque()  # by rising offset
-        self._under_way: tuple[_Steps, Pending[Any]] | None = None  # the decision that is made in steps
-        self._waiting: deque[tuple[Callable[[C], Decision[Any]], Pending[Any]]] = deque()  # events behind it
+        self._under_way: tuple[_Steps, Pending[Response]] | None = None  # the decision that is made in steps
+        self._waiting: deque[tuple[Callable[[C], Decision[Response]], Pending[Response]]] = deque()  # events behind it
         self.core = make_core()
         self.state = UNLOADED
         self.epoch = -1
@@ -143,13 +150,13 @@ class Runtime(Generic[C]):
         self.replayed_offset = self.appended_offset = -1
         self.committed_offset = -1
 
-    def replay_committed(self, records: Sequence[Any], last_offset: int) -> None:
+    def replay_committed(self, records: Sequence[Record], last_offset: int) -> None:
         """Records of the log, in order. Those that were replayed when they were appended only open the gate."""
         if last_offset > self.appended_offset:
             self._replay(records, last_offset)
         self.commit(last_offset)
 
-    async def load(self, batches: Iterable[Sequence[Any]], last_offset: int) -> None:
+    async def load(self, batches: Iterable[Sequence[Record]], last_offset: int) -> None:
         """Much of the log, or a snapshot that stands for all of it up to an offset, in slices."""
         slices = Slices(self._loop)
         for records in batches:
@@ -161,13 +168,15 @@ class Runtime(Generic[C]):
 
     def loaded(self, last_offset: int, committed_offset: int) -> None:
         """The owner has replayed the log into the core itself, of which so much is committed."""
-        assert self.state is LOADING, f"a runtime that is {self.state} cannot be loaded"
+        if self.state is not LOADING:
+            raise BrokenRuleError(f"a runtime that is {self.state} cannot be loaded")
         self.replayed_offset = self.appended_offset = last_offset
         self.commit(committed_offset)
 
     def activate(self, epoch: int) -> None:
         """From now on events are run: everything that the log holds has been replayed."""
-        assert self.state is LOADING, f"a runtime that is {self.state} cannot be activated"
+        if self.state is not LOADING:
+            raise BrokenRuleError(f"a runtime that is {self.state} cannot be activated")
         self.state = ACTIVE
         self.epoch = epoch
 
@@ -211,16 +220,17 @@ class Runtime(Generic[C]):
         else:
             self._park(pending, decision.response, None)
 
-    def _append(self, records: Sequence[Any]) -> None:
+    def _append(self, records: Sequence[Record]) -> None:
         last_offset = self._log.append(self.epoch, records)
         self._note_appended(records, last_offset)
         self._replay([record for record, _ in records], last_offset)
 
-    def _note_appended(self, records: Sequence[Any], last_offset: int) -> None:
-        assert last_offset - len(records) >= self.replayed_offset, "the log went on behind the back of its leader"
+    def _note_appended(self, records: Sequence[Record], last_offset: int) -> None:
+        if last_offset - len(records) < self.replayed_offset:
+            raise BrokenRuleError("the log went on behind the back of its leader")
         self.appended_offset = last_offset
 
-    def _go_on(self, steps: _Steps, pending: Pending[Any]) -> None:
+    def _go_on(self, steps: _Steps, pending: Pending[Response]) -> None:
         """One step; most decisions have no more."""
         try:
             next(steps)
@@ -241,7 +251,7 @@ class Runtime(Generic[C]):
             event, pending = self._waiting.popleft()
             self._go_on(self._steps(event), pending)
 
-    def _steps(self, event: Callable[[C], Decision[Any]]) -> _Steps:
+    def _steps(self, event: Callable[[C], Decision[Response]]) -> _Steps:
         if self.state is not ACTIVE:
             raise self._refusal()
         decision = event(self.core)
@@ -252,16 +262,16 @@ class Runtime(Generic[C]):
             yield from self._append_steps(batch)
         return decision
 
-    def _taken(self, records: Iterable[Any]) -> Generator[None, None, list[Any]]:
+    def _taken(self, records: Iterable[Record]) -> Generator[None, None, list[Record]]:
         """Nothing changes the core meanwhile: who makes the records may look at it from one to the next."""
-        taken: list[Any] = []
+        taken: list[Record] = []
         for some in _some(records):
             taken += [record for record in some if record is not None]
             if len(some) == RECORDS_PER_STEP:
                 yield
         return taken
 
-    def _append_steps(self, records: Sequence[Any]) -> Generator[None, None, None]:
+    def _append_steps(self, records: Sequence[Record]) -> Generator[None, None, None]:
         log = self._encoded_log
         if log is None or len(records) <= RECORDS_PER_STEP:
             self._append(records)
@@ -288,7 +298,7 @@ class Runtime(Generic[C]):
             _, pending, response, error = parked.popleft()
             _finish(pending, response, error)
 
-    def _replay(self, records: Sequence[Any], last_offset: int) -> None:
+    def _replay(self, records: Sequence[Record], last_offset: int) -> None:
         replay = self.core.replay
         try:
             for offset, record in enumerate(records, last_offset - len(records) + 1):
@@ -301,7 +311,7 @@ class Runtime(Generic[C]):
         self.replayed_offset = last_offset
         self.appended_offset = max(self.appended_offset, last_offset)
 
-    def _park(self, pending: Pending[Any], response: Any, error: BaseException | None) -> None:
+    def _park(self, pending: Pending[Response], response: Response, error: BaseException | None) -> None:
         """A refusal waits as well: "that topic exists" may be said of one whose record is lost a moment later."""
         if self.replayed_offset <= self.committed_offset or self.state is not ACTIVE:
             _finish(pending, response, error)
@@ -321,21 +331,21 @@ class Runtime(Generic[C]):
             pending.fail(self._refusal())
 
 
-def _batches(records: Sequence[Any], is_atomic: bool) -> Iterator[Sequence[Any]]:
+def _batches(records: Sequence[Record], is_atomic: bool) -> Iterator[Sequence[Record]]:
     if len(records) > RECORDS_PER_APPEND_MAX and is_atomic:
         raise PolicyViolation("Unable to perform excessively large batch operation.")
     for start in range(0, len(records), RECORDS_PER_APPEND_MAX):
         yield records[start : start + RECORDS_PER_APPEND_MAX]
 
 
-def _some(records: Iterable[Any]) -> Iterator[list[Any]]:
+def _some(records: Iterable[Record]) -> Iterator[list[Record]]:
     """In pieces of a step each."""
     rest = iter(records)
     while some := list(islice(rest, RECORDS_PER_STEP)):
         yield some
 
 
-def _finish(pending: Pending[Any], response: Any, error: BaseException | None) -> None:
+def _finish(pending: Pending[Response], response: Response, error: BaseException | None) -> None:
     if error is None:
         pending.resolve(response)
     else:

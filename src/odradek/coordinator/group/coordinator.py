@@ -94,7 +94,8 @@ class GroupCoordinator:
         consumer_config = self._consumer_config = ConsumerConfig(config)
         self.serves_consumer_protocol = consumer_config.is_served
         share_config = self._share_config = ShareConfig(config)
-        self.performers: dict[type, Callable[[Shard[GroupCore], Any], None]] = {}  # by the type of an effect
+        # Any: each takes effects of the type that it stands under
+        self.performers: dict[type, Callable[[Shard[GroupCore], Any], None]] = {}
         streams_config = self._streams_config = StreamsConfig(config)
         self.serves_streams_protocol = streams_config.is_served
         self.topics = GroupTopics()

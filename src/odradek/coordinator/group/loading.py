@@ -10,7 +10,7 @@ goes the long way through the codec, which knows what is wrong with it.
 """
 
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from odradek.coordinator.group.offsets import NO_EXPIRY, Stored
 from odradek.protocol.field import ZERO_UUID
@@ -48,7 +48,7 @@ class OffsetsDecoder(RecordDecoder):
         super().__init__(codec)
         self._names: dict[bytes, tuple[str, str] | None] = {}  # group and topic by the key without its partition
 
-    def decode(self, key: bytes, value: bytes | None, offset: int, producer: Producer) -> Any:
+    def decode(self, key: bytes, value: bytes | None, offset: int, producer: Producer) -> object:
         head = key[:-_PARTITION_BYTES]
         try:
             names = self._names[head]

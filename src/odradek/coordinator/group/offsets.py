@@ -8,6 +8,7 @@ record for the same partition meanwhile, or it is dropped. Which partitions have
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from odradek.broken_rule import BrokenRuleError, instance, require
 from odradek.protocol.declare import Message
 from odradek.protocol.field import ZERO_UUID
 from odradek.protocol.messages.consumer_offsets import LegacyOffsetCommitValue, OffsetCommitValue
@@ -40,8 +41,8 @@ def stored(value: Message, record_offset: int) -> Stored:
             value.topic_id,
             record_offset,
         )
-    assert isinstance(value, LegacyOffsetCommitValue), f"{value!r} is no commit"
-    return value.offset, -1, value.metadata, value.commit_timestamp, NO_EXPIRY, ZERO_UUID, record_offset
+    legacy = instance(value, LegacyOffsetCommitValue, "the value of a commit is a commit")
+    return legacy.offset, -1, legacy.metadata, legacy.commit_timestamp, NO_EXPIRY, ZERO_UUID, record_offset
 
 
 Partitions = dict[int, Stored]
@@ -152,13 +153,15 @@ class OffsetStore:
     def validate(self) -> None:
         by_topic: dict[str, dict[str, None]] = {}
         for group_id, topics in self._committed.items():
-            assert topics and all(topics.values()), f"{group_id} has empty places"
+            if not topics or not all(topics.values()):
+                raise BrokenRuleError(f"{group_id} has empty places")
             for topic in topics:
                 by_topic.setdefault(topic, {})[group_id] = None
-        assert by_topic == self._by_topic, "the index of topics is wrong"
+        require(by_topic == self._by_topic, "topics are indexed by the groups that have committed for them")
         unstable: dict[str, dict[tuple[str, int], set[int]]] = {}
         for producer_id, places in self._pending.items():
-            assert places, f"producer {producer_id} has an empty transaction"
+            if not places:
+                raise BrokenRuleError(f"producer {producer_id} has an empty transaction")
             for group_id, topic, partition in places:
                 unstable.setdefault(group_id, {}).setdefault((topic, partition), set()).add(producer_id)
-        assert unstable == self._unstable, "the index of unstable partitions is wrong"
+        require(unstable == self._unstable, "a partition is unstable while a commit of a transaction is pending for it")

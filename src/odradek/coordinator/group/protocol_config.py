@@ -1,10 +1,14 @@
 """What the groups that the coordinator assigns itself ask of the configs: the broker's, over them those of a group."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from odradek.config.parsed import Config
+
+class ConfigValues(Protocol):
+    """Parsed configs, or some of them in a test."""
+
+    def get(self, name: str, default: Any, /) -> Any:  # of the type that its line in the table of configs says
+        ...
 
 
 class Bounded(NamedTuple):
@@ -25,14 +29,14 @@ class ProtocolConfig:
 
     __slots__ = ("_assignment", "_heartbeat", "_protocol", "_session", "members_max")
 
-    def __init__(self, config: "Config | Mapping[str, Any]", protocol: str) -> None:
+    def __init__(self, config: ConfigValues, protocol: str) -> None:
         self._protocol = protocol
         self.members_max: int = config.get(f"group.{protocol}.max.size", 0)
         self._session = self._bounded(config, "session.timeout.ms")
         self._heartbeat = self._bounded(config, "heartbeat.interval.ms")
         self.update(config)
 
-    def update(self, config: "Config | Mapping[str, Any]") -> None:
+    def update(self, config: ConfigValues) -> None:
         """The one that may change while the broker runs."""
         self._assignment = self._bounded(config, "assignment.interval.ms")
 
@@ -45,6 +49,6 @@ class ProtocolConfig:
     def assignment_interval_ms(self, group_configs: Mapping[str, str]) -> int:
         return self._assignment.of(group_configs)
 
-    def _bounded(self, config: "Config | Mapping[str, Any]", name: str) -> Bounded:
+    def _bounded(self, config: ConfigValues, name: str) -> Bounded:
         values = [config.get(f"group.{self._protocol}.{bound}{name}", 0) for bound in ("", "min.", "max.")]
         return Bounded(f"{self._protocol}.{name}", *values)

@@ -1,8 +1,10 @@
 """The share coordinator of a broker: finds the shard of a share-partition and lets its core decide."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from odradek.broken_rule import instance
 from odradek.config.parsed import Config
+from odradek.coordinator.core import Effect
 from odradek.coordinator.shard import Shard, Tell, quiet
 from odradek.coordinator.shards import Shards
 from odradek.coordinator.share.state import ShareState
@@ -100,9 +102,12 @@ class ShareCoordinator:
 
     # Effects
 
-    def _perform(self, shard: "Shard[ShareCore]", effect: Any) -> None:
-        """Of a core: what of its log is not needed any more."""
+    def _perform(self, shard: "Shard[ShareCore]", effect: Effect) -> None:
+        """What of a core's log is not needed any more is deleted."""
+        from odradek.coordinator.share.core import Prune
+
+        prune = instance(effect, Prune, "the one effect of a share core")
         try:
-            delete_records(self._replicas, shard.partition, effect.offset, 0)
+            delete_records(self._replicas, shard.partition, prune.offset, 0)
         except errors.KafkaError as error:
-            self._tell(f"{shard.partition.name} could not be pruned up to {effect.offset}.", error)
+            self._tell(f"{shard.partition.name} could not be pruned up to {prune.offset}.", error)

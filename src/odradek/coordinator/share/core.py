@@ -17,8 +17,9 @@ nobody writes to any more get a fresh snapshot now and then, so that they do not
 """
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from odradek.broken_rule import BrokenRuleError, instance
 from odradek.coordinator.core import Decided, ShardCore
 from odradek.coordinator.now import Now
 from odradek.coordinator.share import records
@@ -83,11 +84,10 @@ class ShareCore(ShardCore):
 
     def replay(self, record: LogRecord | EndMarker, offset: int) -> None:
         self._end_offset = offset + 1
-        assert isinstance(record, LogRecord), "no transaction ends in the topic of share states"
-        key, value = record.key, record.value
+        key, value, _, _ = instance(record, LogRecord, "no transaction ends in the topic of share states")
         if isinstance(key, ShareSnapshotKey):
-            assert value is None or isinstance(value, ShareSnapshotValue)
-            self._replay_snapshot(_named(key), value, offset)
+            snapshot = None if value is None else instance(value, ShareSnapshotValue, "a snapshot's key has a snapshot")
+            self._replay_snapshot(_named(key), snapshot, offset)
         elif isinstance(key, ShareUpdateKey) and isinstance(value, ShareUpdateValue):
             self._replay_update(_named(key), value)
 
@@ -241,7 +241,8 @@ class ShareCore(ShardCore):
     def validate(self) -> None:
         for key, state in self.states.items():
             _validate(key, state.batches, state.start_offset)
-            assert 0 <= state.snapshot_offset < self._end_offset, f"{key}: its snapshot is nowhere"
+            if not 0 <= state.snapshot_offset < self._end_offset:
+                raise BrokenRuleError(f"{key}: its snapshot is nowhere")
 
 
 def _check_form(key: SharePartitionKey) -> None:
@@ -252,7 +253,8 @@ def _check_form(key: SharePartitionKey) -> None:
 def _validate(key: SharePartitionKey, batches: Sequence[StateBatch], start_offset: int) -> None:
     at = start_offset
     for batch in batches:
-        assert at <= batch.first_offset <= batch.last_offset, f"{key}: {batches} from {start_offset} on"
+        if not at <= batch.first_offset <= batch.last_offset:
+            raise BrokenRuleError(f"{key}: {batches} from {start_offset} on")
         at = batch.last_offset + 1
 
 
@@ -260,5 +262,5 @@ def _next_snapshot(key: SharePartitionKey, state: ShareState, now: Now) -> Versi
     return records.snapshot(key, state._replace(snapshot_epoch=state.snapshot_epoch + 1, written_ms=now.wall_ms))
 
 
-def _named(key: Any) -> SharePartitionKey:
+def _named(key: ShareSnapshotKey | ShareUpdateKey) -> SharePartitionKey:
     return SharePartitionKey(key.group_id, bytes(key.topic_id), key.partition)

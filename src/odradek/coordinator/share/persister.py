@@ -90,7 +90,7 @@ class StatePersister:
 
     # The way there
 
-    async def _ask(self, key: SharePartitionKey, request: Request) -> Any:
+    async def _ask(self, key: SharePartitionKey, request: Request) -> Any:  # each API has a struct of its own for it
         """The result of the one partition that the request is about."""
         pause_ms = PAUSE_MS_MIN
         for _ in range(ATTEMPTS_MAX):
@@ -103,8 +103,8 @@ class StatePersister:
             pause_ms = min(2 * pause_ms, PAUSE_MS_MAX)
         raise errors.CoordinatorNotAvailable()
 
-    async def _attempt(self, key: SharePartitionKey, request: Request) -> Any:
-        """None if nobody has answered."""
+    async def _attempt(self, key: SharePartitionKey, request: Request) -> Any:  # as for `_ask`
+        """The result of the partition; None if nobody has answered."""
         node_id = self._coordinator_of(key)
         try:
             if node_id is None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 from odradek.replica.share.persisted import StateBatch
 
@@ -24,8 +24,17 @@ class ShareState(NamedTuple):
     snapshot_offset: int = -1
 
 
-def batches_of(told: Iterable[Any]) -> tuple[StateBatch, ...]:
-    """Of a message or a record, whose structs have the same fields."""
+class ToldBatch(Protocol):
+    """A batch as messages and records tell it: their structs have the same fields."""
+
+    first_offset: int
+    last_offset: int
+    delivery_state: int
+    delivery_count: int
+
+
+def batches_of(told: Iterable[ToldBatch]) -> tuple[StateBatch, ...]:
+    """The batches of a message or a record."""
     return tuple(
         StateBatch(each.first_offset, each.last_offset, each.delivery_state, each.delivery_count) for each in told
     )

@@ -5,10 +5,10 @@ ids for those that need one, markers to the leaders, and the abort of what has b
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from odradek.config.parsed import Config
-from odradek.coordinator.core import Decided
+from odradek.coordinator.core import Decided, Effect
 from odradek.coordinator.now import Now
 from odradek.coordinator.shard import Shard, Tell, quiet
 from odradek.coordinator.shards import Shards
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 TRANSACTION_VERSION = "transaction.version"
 
-# An event that may turn out to need a producer id; it answers None if it does and has none.
-NeedyEvent = Callable[[TransactionCore, Now, int | None], Decided[ProducerIdAndEpoch | None]]
+# An event that may turn out to need a producer id: it is given one or None, and answers None if it needs one.
+EventWithProducerId = Callable[[TransactionCore, Now, int | None], Decided[ProducerIdAndEpoch | None]]
 
 
 class TransactionsDecoder(RecordDecoder):
@@ -147,7 +147,7 @@ class TransactionCoordinator:
             raise errors.InvalidRequest("A transactional id is not empty.")
         if not 0 < timeout_ms <= self._timeout_ms_max:
             raise errors.InvalidTransactionTimeout()
-        producer = await self._run_needy(
+        producer = await self._run_with_producer_id(
             transactional_id,
             lambda core, now, fresh_id: core.init_producer_id(now, transactional_id, timeout_ms, expected, fresh_id),
         )
@@ -159,12 +159,12 @@ class TransactionCoordinator:
         self, transactional_id: str, producer: ProducerIdAndEpoch, is_commit: bool, client_version: int
     ) -> ProducerIdAndEpoch:
         """The producer's id and epoch from now on; the markers follow."""
-        return await self._run_needy(
+        return await self._run_with_producer_id(
             transactional_id,
             lambda core, now, fresh_id: core.end(now, transactional_id, producer, is_commit, client_version, fresh_id),
         )
 
-    async def _run_needy(self, transactional_id: str, event: NeedyEvent) -> ProducerIdAndEpoch:
+    async def _run_with_producer_id(self, transactional_id: str, event: EventWithProducerId) -> ProducerIdAndEpoch:
         fresh_id: int | None = None
         while True:
             shard = self.shards.active(transactional_id)
@@ -175,16 +175,16 @@ class TransactionCoordinator:
 
     # Effects
 
-    def _perform(self, shard: Shard[TransactionCore], effect: Any) -> None:
-        if type(effect) is SendMarkers:
+    def _perform(self, shard: Shard[TransactionCore], effect: Effect) -> None:
+        if isinstance(effect, SendMarkers):
             self.markers.send(shard, effect)
-        elif type(effect) is AbortOverdue:
+        elif isinstance(effect, AbortOverdue):
             self._loop.spawn(self._abort(effect))
 
     async def _abort(self, overdue: AbortOverdue) -> None:
         self._tell(f"The transaction of {overdue.transactional_id} has timed out and is aborted.", None)
         try:
-            await self._run_needy(
+            await self._run_with_producer_id(
                 overdue.transactional_id,
                 lambda core, now, fresh_id: core.abort_overdue(now, overdue, fresh_id),
             )
@@ -193,6 +193,6 @@ class TransactionCoordinator:
 
 
 def _bound(
-    event: NeedyEvent, now: Now, fresh_id: int | None
+    event: EventWithProducerId, now: Now, fresh_id: int | None
 ) -> Callable[[TransactionCore], Decided[ProducerIdAndEpoch | None]]:
     return lambda core: event(core, now, fresh_id)

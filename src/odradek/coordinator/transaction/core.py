@@ -21,8 +21,9 @@ A producer id is a thing of the outside: an event that turns out to need one ans
 """
 
 from collections.abc import Callable, Collection, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
+from odradek.broken_rule import BrokenRuleError, instance, require
 from odradek.coordinator.core import Decided, ShardCore
 from odradek.coordinator.now import Now
 from odradek.coordinator.transaction import ending, initializing, states
@@ -40,6 +41,8 @@ from odradek.protocol.messages.transaction_state import TransactionLogKey, Trans
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.records.layout import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from odradek.replicated.log_record import EndMarker, LogRecord
+
+R = TypeVar("R")
 
 V2 = 2  # of transaction.version: an epoch for each transaction
 REMOVED_PER_STEP = 1000
@@ -218,11 +221,11 @@ class TransactionCore(ShardCore):
         producer = prepared.producer
         if prepared.next_producer_id != NO_PRODUCER_ID:
             producer = ProducerIdAndEpoch(prepared.next_producer_id, 0)
-        decided = self._write(prepared, producer)
+        decided: Decided[ProducerIdAndEpoch | None] = self._write(prepared, producer)
         decided.effects = [SendMarkers(prepared.transactional_id, prepared.producer)]
         return decided
 
-    def _write(self, txn: Transaction, response: Any) -> Decided[Any]:
+    def _write(self, txn: Transaction, response: R) -> Decided[R]:
         version = 1 if self._config.transaction_version() >= 1 else 0
         return Decided([(txn.record(version), version)], response)
 
@@ -230,18 +233,19 @@ class TransactionCore(ShardCore):
 
     def replay(self, record: LogRecord | EndMarker, offset: int) -> None:
         """State is what the last record of an id says."""
-        assert isinstance(record, LogRecord), "nobody writes markers here"
-        key, value = record.key, record.value
-        assert isinstance(key, TransactionLogKey)
-        transactional_id = key.transactional_id
+        known = instance(record, LogRecord, "nobody writes markers here")
+        key, value = known.key, known.value
+        transactional_id = instance(key, TransactionLogKey, "every key names a transactional id").transactional_id
         self._ongoing.pop(transactional_id, None)
         self._prepared.pop(transactional_id, None)
         if value is None:
             self.transactions.pop(transactional_id, None)
             return
-        assert isinstance(value, TransactionLogValue)
-        txn = record.transaction if isinstance(record, TransactionRecord) else None
-        txn = self.transactions[transactional_id] = txn or Transaction.of(transactional_id, value)
+        txn = known.transaction if isinstance(known, TransactionRecord) else None
+        if txn is None:
+            logged = instance(value, TransactionLogValue, "every value is a transaction")
+            txn = Transaction.of(transactional_id, logged)
+        self.transactions[transactional_id] = txn
         if txn.state == states.ONGOING:
             self._ongoing[transactional_id] = None
         elif txn.state in states.PREPARED:
@@ -251,13 +255,18 @@ class TransactionCore(ShardCore):
         """Every index, worked out again."""
         of_state: dict[int, set[str]] = {}
         for transactional_id, txn in self.transactions.items():
-            assert txn.transactional_id == transactional_id
+            if txn.transactional_id != transactional_id:
+                raise BrokenRuleError(f"{txn} stands under {transactional_id}")
             of_state.setdefault(txn.state, set()).add(transactional_id)
-            assert txn.state in states.PREPARED or txn.next_producer_id == NO_PRODUCER_ID, txn
-            assert txn.state != states.ONGOING or txn.partitions, txn
-            assert txn.state not in states.IDLE or not txn.partitions, txn
-        assert set(self._ongoing) == of_state.get(states.ONGOING, set())
-        assert set(self._prepared) == set().union(*(of_state.get(state, set()) for state in states.PREPARED))
+            if txn.state not in states.PREPARED and txn.next_producer_id != NO_PRODUCER_ID:
+                raise BrokenRuleError(f"{txn} has a next producer id, and no markers are under way")
+            if txn.state == states.ONGOING and not txn.partitions:
+                raise BrokenRuleError(f"{txn} is open without partitions")
+            if txn.state in states.IDLE and txn.partitions:
+                raise BrokenRuleError(f"{txn} has partitions, and nothing is open")
+        prepared = set().union(*(of_state.get(state, set()) for state in states.PREPARED))
+        require(set(self._ongoing) == of_state.get(states.ONGOING, set()), "open transactions are indexed")
+        require(set(self._prepared) == prepared, "decided transactions are indexed")
 
     # Time
 

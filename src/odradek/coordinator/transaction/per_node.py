@@ -11,15 +11,16 @@ T = TypeVar("T")
 
 
 class Sender(Protocol):
-    """What is needed of broker.InterBroker. It raises or fails if the node cannot be reached."""
+    """The way to other brokers. It raises or fails if the node cannot be reached."""
 
-    def send(self, node_id: int, request: Request) -> Pending[Any]: ...
+    def send(self, node_id: int, request: Request) -> Pending[Any]:  # the response that belongs to the request
+        ...
 
 
 class PerNode(Generic[T]):
     __slots__ = ("_deliver", "_loop", "_waiting")
 
-    def __init__(self, loop: Loop, deliver: Callable[[int, list[T]], Coroutine[Any, None, None]]) -> None:
+    def __init__(self, loop: Loop, deliver: Callable[[int, list[T]], Coroutine[object, None, None]]) -> None:
         """`deliver` raises nothing: each thing that was put knows whom to tell."""
         self._loop = loop
         self._deliver = deliver

@@ -11,6 +11,7 @@ that repeats itself just then is fenced.
 
 from typing import NamedTuple
 
+from odradek.broken_rule import BrokenRuleError
 from odradek.coordinator.transaction import states
 from odradek.protocol.messages.transaction_state import PartitionsSchema, TransactionLogKey, TransactionLogValue
 from odradek.protocol.topic_partition import TopicPartition
@@ -112,7 +113,8 @@ class Transaction(NamedTuple):
         )
 
     def _moved(self, state: int, now_ms: int, **changes: object) -> "Transaction":
-        assert self.state in states.PREDECESSORS[state], f"{self} cannot become {states.NAMES[state]}"
+        if self.state not in states.PREDECESSORS[state]:
+            raise BrokenRuleError(f"{self} cannot become {states.NAMES[state]}")
         moved = self._replace(**changes)  # type: ignore[arg-type]
         return moved._replace(state=state, updated_ms=now_ms, previous_producer_id=self.producer_id)
 

@@ -1,12 +1,6 @@
 """What consumer groups ask of the configs."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-from odradek.coordinator.group.protocol_config import ProtocolConfig
-
-if TYPE_CHECKING:
-    from odradek.config.parsed import Config
+from odradek.coordinator.group.protocol_config import ConfigValues, ProtocolConfig
 
 CONSUMER_PROTOCOL = "consumer"  # in group.coordinator.rebalance.protocols
 
@@ -14,7 +8,7 @@ CONSUMER_PROTOCOL = "consumer"  # in group.coordinator.rebalance.protocols
 class ConsumerConfig(ProtocolConfig):
     __slots__ = ("allows_downgrade", "allows_upgrade", "assignors", "is_served", "regex_refresh_interval_ms")
 
-    def __init__(self, config: "Config | Mapping[str, Any]") -> None:
+    def __init__(self, config: ConfigValues) -> None:
         super().__init__(config, "consumer")
         policy = config.get("group.consumer.migration.policy", "disabled").lower()
         self.is_served = CONSUMER_PROTOCOL in config.get("group.coordinator.rebalance.protocols", ())

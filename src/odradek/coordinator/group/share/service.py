@@ -3,8 +3,8 @@
 What takes two steps at two coordinators is written down before and after: a step in between that fails is done again.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.coordinator.core import Decided
 from odradek.coordinator.group.share import state_topics
@@ -101,7 +101,7 @@ class ShareGroupService:
         return await self._failures(asked)
 
     async def _failures(
-        self, asked: Iterable[tuple[SharePartitionKey, Any]]
+        self, asked: Iterable[tuple[SharePartitionKey, Coroutine[object, None, object]]]
     ) -> dict[SharePartitionKey, errors.KafkaError]:
         """Waits for all of them, side by side."""
         failures: dict[SharePartitionKey, errors.KafkaError] = {}

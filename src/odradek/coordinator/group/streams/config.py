@@ -1,12 +1,8 @@
 """What streams groups ask of the configs."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
-from odradek.coordinator.group.protocol_config import Bounded, ProtocolConfig
-
-if TYPE_CHECKING:
-    from odradek.config.parsed import Config
+from odradek.coordinator.group.protocol_config import Bounded, ConfigValues, ProtocolConfig
 
 STREAMS_PROTOCOL = "streams"  # in group.coordinator.rebalance.protocols
 STANDBY_REPLICAS = "num.standby.replicas"  # as the group's record names it
@@ -17,7 +13,7 @@ _INT_MAX = 2**31 - 1
 class StreamsConfig(ProtocolConfig):
     __slots__ = ("_delay", "_standby_replicas", "is_served")
 
-    def __init__(self, config: "Config | Mapping[str, Any]") -> None:
+    def __init__(self, config: ConfigValues) -> None:
         super().__init__(config, "streams")
         self.is_served = STREAMS_PROTOCOL in config.get("group.coordinator.rebalance.protocols", ())
         delay_ms = config.get("group.streams.initial.rebalance.delay.ms", 0)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from odradek.coordinator.group.streams.configured import ConfiguredTopology
 from odradek.coordinator.group.streams.group import StreamsGroup
-from odradek.coordinator.group.streams.member import StreamsMember
+from odradek.coordinator.group.streams.member import Endpoint, StreamsMember
 from odradek.coordinator.group.streams.tasks import Tasks
 from odradek.coordinator.group.streams.topology import read_by
 from odradek.coordinator.group.topics import GroupTopics
@@ -24,16 +24,19 @@ def endpoints(
 ) -> list[EndpointToPartitions]:
     """The member itself comes last, as it will be after this heartbeat."""
     others = (each for each in group.members.values() if each.member_id != member.member_id)
-    return [_endpoint(each, topology, topics) for each in (*others, member) if each.user_endpoint is not None]
+    return [
+        _told(each, each.user_endpoint, topology, topics)
+        for each in (*others, member)
+        if each.user_endpoint is not None
+    ]
 
 
-def _endpoint(member: StreamsMember, topology: ConfiguredTopology, topics: GroupTopics) -> EndpointToPartitions:
-    assert member.user_endpoint is not None
+def _told(
+    member: StreamsMember, endpoint: Endpoint, topology: ConfiguredTopology, topics: GroupTopics
+) -> EndpointToPartitions:
     tasks = member.assigned.ids()
     return EndpointToPartitions(
-        user_endpoint=StreamsGroupHeartbeatResponseEndpoint(
-            host=member.user_endpoint.host, port=member.user_endpoint.port
-        ),
+        user_endpoint=StreamsGroupHeartbeatResponseEndpoint(host=endpoint.host, port=endpoint.port),
         active_partitions=list(_partitions(tasks.active, topology, topics)),
         standby_partitions=list(_partitions(tasks.standby, topology, topics)),
     )

@@ -1,7 +1,7 @@
 """What an append that fails leaves behind in a classic group: `written` is what the log says, and nothing else is lost.
 
-Memory runs ahead of the log during a rebalance, as in Kafka. So the stories also ask what a coordinator finds that takes
-over at that moment.
+Memory runs ahead of the log during a rebalance, as in Kafka. So the stories also ask what a coordinator finds that
+takes over at that moment.
 """
 
 import pytest
