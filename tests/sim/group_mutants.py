@@ -304,7 +304,7 @@ _CONSUMER = MUTANTS.keys() & {
     "say_nothing_to_who_missed_an_answer",
     "say_that_it_was_given_back_before_it_was",
 }
-STORY = {  # found by a story of `tests/unit/coordinator/group_stories`, where it takes a rare moment to matter
+STORY = {  # found by a story of `tests/unit/coordinator/group/group_stories`, where it takes a rare moment to matter
     "take_commits_of_any_generation": "the_wrong_generation_is_refused",
     "take_commits_of_strangers": "who_may_commit",
     "never_count_generations": "a_second_member_makes_a_rebalance",

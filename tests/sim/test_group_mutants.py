@@ -16,7 +16,7 @@ SEEDS = {  # that find it, where none of the first three does
     "say_that_it_was_given_back_before_it_was": (15, 26),
     "take_silence_for_giving_back": (14, 15),
 }
-TOLD = Path(__file__).parent.parent / "unit" / "coordinator" / "group_stories"
+TOLD = Path(__file__).parent.parent / "unit" / "coordinator" / "group" / "group_stories"
 
 
 @pytest.mark.parametrize("name", [name for name in MUTANTS if name not in STORY])

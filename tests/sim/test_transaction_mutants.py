@@ -23,7 +23,7 @@ from odradek.replica import transactions as produce_path
 from transaction_kit import retold
 
 UNIT = Path(__file__).parent.parent / "unit"
-STORIES = UNIT / "coordinator" / "transaction_stories"
+STORIES = UNIT / "coordinator" / "transaction" / "transaction_stories"
 
 
 def story(name):
@@ -53,7 +53,7 @@ def on_a_broker(test, *arguments):
     return run
 
 
-GATE = "coordinator/test_transaction_gate.py"
+GATE = "coordinator/transaction/test_transaction_gate.py"
 
 
 # The coordinator
