@@ -149,7 +149,7 @@ class MetadataLoader:
         for index, record in enumerate(batch.records):
             self._take(record, batch.base_offset + index, batch.epoch, batch.append_ms)
             if index % RECORDS_PER_LOOK == 0:
-                await self._slices.breathe()
+                await self._slices.pause_if_over()
         self._read_to(batch.last_offset, batch.epoch, batch.append_ms)
         await self._publish_if_caught_up()
 
@@ -161,14 +161,14 @@ class MetadataLoader:
             for index, record in enumerate(records):
                 _replay(fresh, record, snapshot.offset - 1)
                 if index % RECORDS_PER_LOOK == 0:
-                    await self._slices.breathe()
+                    await self._slices.pause_if_over()
         self._read_to(snapshot.offset - 1, snapshot.epoch, snapshot.last_contained_log_timestamp)
         self._delta = fresh if self.image is EMPTY else await self._difference(fresh)
         await self._publish_if_caught_up()
 
     async def _difference(self, fresh: MetadataDelta) -> MetadataDelta:
         target = fresh.apply(self._offset, self._epoch, self._append_ms)
-        await self._slices.breathe()
+        await self._slices.pause_if_over()
         return difference(self.image, target)
 
     # Records
@@ -208,7 +208,7 @@ class MetadataLoader:
                 publisher.publish(delta, self.image)
             except Exception as error:  # noqa: BLE001 - raised below
                 failed = failed or error
-            await self._slices.breathe()
+            await self._slices.pause_if_over()
         if failed is not None:
             raise failed
 
@@ -224,7 +224,7 @@ class MetadataLoader:
             except StopIteration as end:
                 image: MetadataImage = end.value
                 return image
-            await self._slices.breathe()
+            await self._slices.pause_if_over()
 
 
 def delta_from_nothing(image: MetadataImage) -> MetadataDelta:

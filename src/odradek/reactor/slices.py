@@ -3,7 +3,7 @@
     slices = Slices(loop)
     for each in very_many:
         ...
-        await slices.breathe()          # or, where an await costs too much: if slices.is_over: await slices.pause()
+        await slices.pause_if_over()    # or, where an await costs too much: if slices.is_over: await slices.pause()
 
 Whatever such work reads must not change under it between two slices, or it must be able to bear that.
 """
@@ -34,7 +34,7 @@ class Slices:
         await self._loop.sleep(0)
         self.restart()
 
-    async def breathe(self) -> None:
+    async def pause_if_over(self) -> None:
         """Pauses if this slice has taken long enough."""
         if self.is_over:
             await self.pause()

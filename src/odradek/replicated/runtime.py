@@ -162,7 +162,7 @@ class Runtime(Generic[C]):
         for records in batches:
             for start in range(0, len(records), RECORDS_PER_LOOK):
                 self._replay(records[start : start + RECORDS_PER_LOOK], last_offset)
-                await slices.breathe()
+                await slices.pause_if_over()
         self.replayed_offset = self.appended_offset = last_offset
         self.commit(last_offset)
 

@@ -161,7 +161,7 @@ class DirLoading:
             for loaded in found:
                 if self._log_dir.is_online:
                     self._apply(loaded)
-                await slices.breathe()
+                await slices.pause_if_over()
 
     def _take(self) -> list[PartitionToLoad]:
         count = PARTITIONS_PER_JOB if self._log_dir.had_clean_shutdown else 1

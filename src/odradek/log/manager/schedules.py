@@ -78,7 +78,7 @@ class Schedules:
             if log.unflushed_messages and waited_ms >= log.config.flush_ms and not log.is_closed:
                 await self._flush(log)
                 slices.restart()
-            await slices.breathe()
+            await slices.pause_if_over()
 
     async def _flush_recovered(self) -> None:
         """So that the next recovery reads one segment of a log, not again all that this one has read.
@@ -125,7 +125,7 @@ class Schedules:
         for log in self._manager.all_logs():
             if not log.is_closed:
                 await self._delete_old_segments(log)
-            await slices.breathe()
+            await slices.pause_if_over()
 
     async def _delete_old_segments(self, log: Log) -> None:
         manager = self._manager
@@ -160,4 +160,4 @@ class Schedules:
         for log in self._manager.all_logs():
             if not log.is_closed:
                 log.remove_expired_producers(now_ms)
-            await slices.breathe()
+            await slices.pause_if_over()

@@ -186,14 +186,14 @@ async def _merge(manager: "LogManager") -> None:
         for topic_partition, log in list(log_dir.logs.items()):
             if log_dir.is_online:
                 await _add(manager, topic_partition, log, is_future=False)
-            await slices.breathe()
+            await slices.pause_if_over()
     for log_dir in manager.dirs.online:
         for topic_partition, log in list(log_dir.futures.items()):
             if topic_partition in log_dir.logs:
                 await _drop(manager, topic_partition, log)  # a copy in the same dir is none
             elif log_dir.is_online:
                 await _add(manager, topic_partition, log, is_future=True)
-            await slices.breathe()
+            await slices.pause_if_over()
     _pause_cleaning_of_moving(manager)
 
 

@@ -86,7 +86,7 @@ async def _close_some(manager: "LogManager", log_dir: LogDir, logs: list[Log]) -
         await manager.dirs.settle(log.directory)
         if not log.is_closed:
             await _close(manager, log_dir, log)
-        await slices.breathe()
+        await slices.pause_if_over()
 
 
 async def _close(manager: "LogManager", log_dir: LogDir, log: Log) -> None:

@@ -108,7 +108,7 @@ class Delivery:
         for batch in record_batches(data):
             await self._handled(self.listener.handle_commit(await self._committed(batch, slices)))
             self.next_offset = batch.last_offset + 1
-            await slices.breathe()
+            await slices.pause_if_over()
 
     async def _committed(self, batch: RecordBatch, slices: Slices) -> CommittedBatch:
         base_offset = max(batch.base_offset, self.next_offset)
@@ -124,7 +124,7 @@ class Delivery:
         for number, value in enumerate(values_of(batch, from_offset), 1):
             records.append(METADATA.decode(value)[0])
             if number % RECORDS_PER_LOOK == 0:
-                await slices.breathe()
+                await slices.pause_if_over()
         return records
 
     async def _handled(self, pending: Pending[None] | None) -> None:
