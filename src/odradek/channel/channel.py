@@ -6,23 +6,22 @@ channel.close()
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 from odradek.channel.backoff import Backoff
 from odradek.channel.client_connection import PLAINTEXT, ChannelSecurity
 from odradek.channel.config import ChannelConfig
 from odradek.channel.core import ANY, COORDINATOR, Destination
 from odradek.channel.errors import Disconnected
+from odradek.channel.in_flight import Answer
 from odradek.channel.metadata import Metadata
 from odradek.channel.metadata_updater import MetadataUpdater
 from odradek.channel.metrics import ChannelMetrics
 from odradek.channel.network_client import NetworkClient
 from odradek.channel.node import Node, coordinator_connection
 from odradek.channel.unsent_requests import UnsentRequests
-from odradek.protocol.declare import Request
+from odradek.protocol.declare import Request, Response
 from odradek.protocol.errors import KafkaError
 from odradek.reactor.loop import Loop
-from odradek.reactor.pending import Pending
 
 
 class Channel:
@@ -54,13 +53,13 @@ class Channel:
         version: int | None = None,
         timeout_ms: int | None = None,
         expects_response: bool = True,
-    ) -> Pending[Any]:
+    ) -> Answer:
         """The response. Fails if it cannot be sent now, was not answered in time, or if nobody knows."""
         timeout_ms = self.client.config.request_timeout_ms if timeout_ms is None else timeout_ms
         try:
             node = self._node(destination)
         except KafkaError as error:
-            failed: Pending[Any] = self.loop.pending()
+            failed: Answer = self.loop.pending()
             failed.fail(error)
             return failed
         if node is None:
@@ -105,13 +104,14 @@ class Channel:
 
     async def _send_to_leader(
         self, destination: Destination, request: Request, version: int | None, timeout_ms: int, expects_response: bool
-    ) -> Any:
+    ) -> Response:
         mono_ms = self.loop.ports.clock.mono_ms
         deadline_ms = mono_ms() + timeout_ms
         while (node := self._leader(destination)) is None:
             seen = self.metadata.request_update(resets_backoff=False)
             await self.updater.wait_for_update(seen, max(0, deadline_ms - mono_ms()))
         left_ms = max(0, deadline_ms - mono_ms())
-        return await self._unsent.send(
+        response: Response = await self._unsent.send(
             node, request, version=version, timeout_ms=left_ms, expects_response=expects_response
         )
+        return response

@@ -101,9 +101,6 @@ class Cluster:
     def partitions_of_node(self, node_id: int) -> list[PartitionInfo]:
         return list(self._by_node.get(node_id, ()))
 
-    def all_partitions(self) -> list[PartitionInfo]:
-        return list(self._partitions.values())
-
     def leader(self, topic: str, partition: int) -> Node | None:
         info = self._partitions.get(TopicPartition(topic, partition))
         return None if info is None else self._nodes.get(info.leader_id)

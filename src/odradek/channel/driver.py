@@ -14,10 +14,10 @@ from typing import Any
 
 from odradek.channel.channel import Channel
 from odradek.channel.core import LEADER, Core, Send
+from odradek.channel.in_flight import Answer
 from odradek.protocol import errors
 from odradek.protocol.declare import Request, Response
 from odradek.protocol.errors import KafkaError
-from odradek.reactor.pending import Pending
 from odradek.reactor.timers import Timer
 
 
@@ -67,7 +67,7 @@ class Driver:
         answered = self._channel.send(send.destination, send.request, version=send.version, timeout_ms=timeout_ms)
         answered.when_done(lambda done: self._answered(send, done))
 
-    def _answered(self, send: Send, done: Pending[Any]) -> None:
+    def _answered(self, send: Send, done: Answer) -> None:
         if self._is_stopped:
             done.is_observed = True
             return

@@ -11,6 +11,9 @@ from typing import Any
 from odradek.protocol.declare import Request, Response
 from odradek.reactor.pending import Pending
 
+# The response to a request, of the class that belongs to the request's: only who asked knows which that is.
+Answer = Pending[Any]
+
 
 class InFlightRequest:
     __slots__ = (
@@ -32,7 +35,7 @@ class InFlightRequest:
         version: int,
         sent_ms: int,
         timeout_ms: int,
-        answered: "Pending[Any]",
+        answered: Answer,
         *,
         expects_response: bool = True,
         is_internal: bool = False,

@@ -26,7 +26,7 @@ Requests of the client itself (ApiVersions; Metadata is `MetadataUpdater`'s) are
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from odradek.broken_rule import instance, present
 from odradek.channel.api_versions import API_VERSIONS, ApiVersions, NodeApiVersions, known_versions, next_attempt
@@ -46,7 +46,7 @@ from odradek.channel.config import ChannelConfig
 from odradek.channel.connection_states import ConnectionStates, State
 from odradek.channel.connector import Connector
 from odradek.channel.errors import ClientClosed, Disconnected, NodeNotReady
-from odradek.channel.in_flight import InFlightRequest, InFlightRequests
+from odradek.channel.in_flight import Answer, InFlightRequest, InFlightRequests
 from odradek.channel.metrics import ChannelMetrics
 from odradek.channel.node import Node
 from odradek.channel.throttle import throttle_ms
@@ -55,7 +55,6 @@ from odradek.protocol.errors import KafkaError, UnsupportedVersion
 from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
 from odradek.reactor.frames import LENGTH_BYTES, read_length
 from odradek.reactor.loop import Loop
-from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Socket
 from odradek.reactor.selector import Selector
 from odradek.reactor.timers import Timer
@@ -210,8 +209,8 @@ class NetworkClient:
         version: int | None = None,
         timeout_ms: int | None = None,
         expects_response: bool = True,
-        answered: Pending[Any] | None = None,
-    ) -> Pending[Any]:
+        answered: Answer | None = None,
+    ) -> Answer:
         """The response, in `answered` if that is given; None if none is expected. Without a `version` it is the newest
         that both sides know.
 
@@ -237,10 +236,6 @@ class NetworkClient:
             connection.close("closed by this client")
         elif self.states.state(node_id) is State.CONNECTING:
             self._attempt_failed(node_id, "closed by this client")
-
-    def wakeup(self) -> None:
-        """Ends the loop's sleep, from any thread."""
-        self.loop.wake()
 
     def close(self) -> None:
         """What is in flight fails; nothing can be asked any more."""
@@ -364,7 +359,7 @@ class NetworkClient:
         node_id: int,
         request: Request,
         version: int,
-        answered: Pending[Any],
+        answered: Answer,
         timeout_ms: int,
         *,
         expects_response: bool = True,

@@ -8,14 +8,14 @@ whether to try again, and where. It fails when its time is up, of which the wait
 """
 
 from collections import deque
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from odradek.channel.errors import ClientClosed, Disconnected
+from odradek.channel.in_flight import Answer
 from odradek.channel.network_client import Lost, NetworkClient
 from odradek.channel.node import Node
 from odradek.protocol.declare import Request
 from odradek.protocol.errors import EncodeError, KafkaError
-from odradek.reactor.pending import Pending
 from odradek.reactor.timers import Timer
 
 
@@ -25,7 +25,7 @@ class _Unsent(NamedTuple):
     version: int | None
     deadline_ms: int
     expects_response: bool
-    answered: Pending[Any]
+    answered: Answer
 
 
 class UnsentRequests:
@@ -49,12 +49,12 @@ class UnsentRequests:
         version: int | None = None,
         timeout_ms: int | None = None,
         expects_response: bool = True,
-    ) -> Pending[Any]:
+    ) -> Answer:
         """As `NetworkClient.send`, for a node that need not be ready."""
         if not self._client.is_active:
             raise ClientClosed("this client was closed")
         timeout_ms = self._client.config.request_timeout_ms if timeout_ms is None else timeout_ms
-        answered: Pending[Any] = self._client.loop.pending()
+        answered: Answer = self._client.loop.pending()
         deadline_ms = self._mono_ms() + timeout_ms
         unsent = _Unsent(node, request, version, deadline_ms, expects_response, answered)
         self._queues.setdefault(node.id, deque()).append(unsent)

@@ -38,12 +38,6 @@ class ControlFacts(NamedTuple):
     voters: VoterSet | None = None
 
 
-def data_batch(records: Sequence[tuple[Message, int]], base_offset: int, epoch: int, now_ms: int) -> bytes:
-    """`records` are messages with the versions to write them in."""
-    encoded = (METADATA.encode(message, version) for message, version in records)
-    return values_batch(encoded, base_offset, epoch, now_ms)
-
-
 def values_batch(values: Iterable[bytes], base_offset: int, epoch: int, now_ms: int) -> bytes:
     values = list(values)
     if len(values) >= MANY_RECORDS:

@@ -5,7 +5,6 @@ All jobs of the directory go through one key of the queue: a rename never meets 
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 from odradek.broken_rule import require
 from odradek.log.failure import NotInCache
@@ -25,7 +24,7 @@ from odradek.raft.snapshots import SnapshotFacts
 from odradek.reactor.jobs import JobQueue
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
-from odradek.reactor.ports import DiskFile, Job
+from odradek.reactor.ports import DiskFile, Job, JobOf, R
 
 OPEN_FILES_MAX = 16
 
@@ -77,7 +76,8 @@ class MetadataLog:
         await self.flush()
         return loaded
 
-    def run(self, job: Job) -> Pending[Any]:
+    def run(self, job: JobOf[R]) -> Pending[R]:
+        """A job of the log's directory, behind all others of it."""
         return self.jobs.submit(self.directory, job)
 
     @property
@@ -177,10 +177,6 @@ class MetadataLog:
         return info.last_offset
 
     # Durability: one fsync at a time, later appends ride in the next.
-
-    @property
-    def is_flushing(self) -> bool:
-        return self._flushing is not None
 
     @property
     def is_flushed(self) -> bool:

@@ -1,11 +1,9 @@
 """The name of what a loop has called, for whoever reads of it in a log."""
 
-from typing import Any
-
 from odradek.reactor.coroutine_task import Task
 
 
-def name_of(called: Any) -> str:
+def name_of(called: object) -> str:
     """`Class.method`, whether it was called itself, in a task, or by a function that was made there."""
     owner = getattr(called, "__self__", None)
     if isinstance(owner, Task):

@@ -10,7 +10,7 @@ from typing import Any
 
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
-from odradek.reactor.ports import Cancelled, Job, JobHandle
+from odradek.reactor.ports import Cancelled, Job, JobHandle, JobOf, R
 from odradek.reactor.timers import Timer
 
 BURST_MS = 100  # what an idle throttle saves up
@@ -50,7 +50,7 @@ class Throttle:
 
 
 class _Queued:
-    """A job from its submission to its end."""
+    """A job from its submission to its end. A queue has jobs of many kinds: only who waits knows what one returns."""
 
     __slots__ = ("allowance_bytes", "handle", "is_cancelled", "job", "moved_bytes", "pending", "throttle", "timer")
 
@@ -75,14 +75,15 @@ class JobQueue:
         self._loop = loop
         self._queues: dict[object, deque[_Queued]] = {}  # the first of each is the one that runs
 
-    def submit(self, key: object, job: Job, throttle: Throttle | None = None) -> Pending[Any]:
+    def submit(self, key: object, job: JobOf[R], throttle: Throttle | None = None) -> Pending[R]:
         """Runs the job after all that were submitted before with this key."""
-        queued = _Queued(job, self._loop.pending(), throttle)
+        pending: Pending[R] = self._loop.pending()
+        queued = _Queued(job, pending, throttle)
         queue = self._queues.setdefault(key, deque())
         queue.append(queued)
         if len(queue) == 1:
             self._begin(key, queued)
-        return queued.pending
+        return pending
 
     def cancel(self, key: object) -> None:
         """Those that wait never begin, the one that runs ends at its next yield. Later ones wait for that end."""

@@ -28,7 +28,7 @@ from typing import Any, Protocol
 from odradek.broken_rule import present
 from odradek.reactor.coroutine_task import Task
 from odradek.reactor.pending import Completions, Pending, T
-from odradek.reactor.ports import READABLE, Job, Pollable, Ports
+from odradek.reactor.ports import READABLE, JobOf, Pollable, Ports, R
 from odradek.reactor.source import HEAVY_US, Handler, Line, Source, Suspects, gone
 from odradek.reactor.timers import Timer, Timers
 
@@ -44,8 +44,8 @@ NOTABLE_US = 1000  # a call that is shorter is not what made a turn slow
 BURST = 8  # connections whose answers go out together: most of the gain, and the first waits for few
 COMPLETIONS_PER_LOOK = 64  # callbacks before it counts how long they took
 
-OnError = Callable[[BaseException, Any], None]  # takes what failed: a handler, a callback or a task
-OnSlowTurn = Callable[[int, Any], None]  # takes the turn's milliseconds and the slowest thing in it
+OnError = Callable[[BaseException, object], None]  # takes what failed: a handler, a callback or a task
+OnSlowTurn = Callable[[int, object], None]  # takes the turn's milliseconds and the slowest thing in it
 
 
 class Postponed(Protocol):
@@ -101,7 +101,7 @@ class Loop:
         self._polled_ms = 0
         self._full_poll_ms = 0
         self._full_poll_pause_ms = FULL_POLL_MS
-        self._slowest: Any = None
+        self._slowest: object = None
         self._slowest_us = NOTABLE_US
         self.burst: list[Postponed] | None = None  # whose answers are postponed; None if nobody's are to be
         self.is_crowded = False  # many were waiting when this turn began to serve
@@ -170,23 +170,25 @@ class Loop:
             source.handler = gone  # in a line it keeps its place: to find it there would take long
 
     def pending(self) -> Pending[Any]:
+        """A value that is not there yet; who asks for it knows of which type it will be."""
         return Pending(self._completions)
 
     def spawn(self, coroutine: Coroutine[Any, None, T]) -> Task[T]:
         """Runs a coroutine. If it fails and nobody waits for it, the loop's `on_error` is told."""
         return Task(self._completions, coroutine, self._unseen)
 
-    def submit(self, job: Job) -> Pending[Any]:
+    def submit(self, job: JobOf[R]) -> Pending[R]:
         """Runs a job in the executor. Jobs that must not overlap go through a `JobQueue`."""
-        pending = self.pending()
+        pending: Pending[R] = self.pending()
 
-        def done(value: Any, error: BaseException | None) -> None:
+        def done(value: R, error: BaseException | None) -> None:
             pending.resolve(value) if error is None else pending.fail(error)
 
         self._executor.submit(job, done)
         return pending
 
     def soon(self, callback: Callable[[Any], object], argument: Any = None) -> None:
+        """Calls back when no handler is on the stack; the argument is of the type that the callback takes."""
         self._completions.append((callback, argument))
 
     def after(self, delay_ms: int, callback: Callable[[], object]) -> Timer:
@@ -370,7 +372,7 @@ class Loop:
             self._note(argument if callback is _without_argument else callback, now_us - before_us)
         return now_us
 
-    def _note(self, called: Any, took_us: int) -> None:
+    def _note(self, called: object, took_us: int) -> None:
         if took_us > self._slowest_us:
             self._slowest_us = took_us
             self._slowest = called
@@ -391,5 +393,5 @@ def _without_argument(callback: Callable[[], object]) -> None:
     callback()
 
 
-def _raise(error: BaseException, _: Any) -> None:
+def _raise(error: BaseException, _: object) -> None:
     raise error

@@ -15,7 +15,8 @@ from odradek.reactor.ports import Cancelled
 
 T = TypeVar("T")
 
-Completions = deque[tuple[Callable[[Any], object], Any]]  # a callback and its argument
+# A callback and its argument, which is of the type that the callback takes: a queue of many kinds cannot say so.
+Completions = deque[tuple[Callable[[Any], object], Any]]
 
 
 class Pending(Generic[T]):

@@ -10,7 +10,7 @@ like.
 """
 
 from collections.abc import Callable, Generator, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 Buffer = bytes | bytearray | memoryview
 
@@ -207,7 +207,9 @@ class Network(Protocol):
 
 # A job that takes long yields now and then: there it can be cancelled or throttled, and in simulation interleaved with
 # others or crashed. What it yields is how many bytes it has moved since the last time.
-Job = Generator[int, None, Any]
+R = TypeVar("R")
+JobOf = Generator[int, None, R]  # a job that returns this
+Job = JobOf[Any]  # what it returns is a matter between who wrote the job and who waits for its end
 
 
 class JobHandle(Protocol):
@@ -238,7 +240,9 @@ class Executor(Protocol):
 
 
 class Done(Protocol):
-    def __call__(self, value: Any, error: BaseException | None) -> None: ...
+    def __call__(self, value: Any, error: BaseException | None) -> None:
+        """`value` is what the job has returned, whatever that is; there is none if it has failed with `error`."""
+        ...
 
 
 class Cancelled(Exception):  # noqa: N818 - a state, not a fault

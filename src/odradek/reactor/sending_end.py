@@ -103,7 +103,7 @@ class SendingEnd:
 
     def postpone(self, parts: "list[Part]", burst: list[Postponed]) -> None:
         """Leaves a small answer to the end of the burst; a large one goes out now, at the cost of who asked for it."""
-        buffers: list[Any] = parts
+        buffers: list[Any] = parts  # all of them, if the answer is small
         if self._out is None and self._postponed is None and _is_small(buffers):
             self._postponed = buffers[0] if len(buffers) == 1 else b"".join(buffers)
             burst.append(self)
@@ -141,7 +141,7 @@ class SendingEnd:
 
     def _send_at_once(self, parts: "list[Part]") -> "list[Part] | None":
         """Nothing waits: what has no file ranges goes out in one call. What is left, or None if the socket took all."""
-        buffers: list[Any] = parts
+        buffers: list[Any] = parts  # unless one has no length: a file range
         try:
             total = sum(map(len, buffers))
         except TypeError:  # a file range has no length
@@ -204,6 +204,7 @@ class SendingEnd:
 
 
 def _is_small(parts: "list[Any]") -> bool:
+    """And without a file range, which would show by its want of a length."""
     try:
         return sum(map(len, parts)) <= JOIN_BYTES_MAX
     except TypeError:  # a file range has no length

@@ -2,8 +2,6 @@
 
 from typing import Any, NamedTuple
 
-CLIENT_AUTH = ("none", "requested", "required")
-
 
 class TlsSettings(NamedTuple):
     """PEM texts are given as they are, or as the path of the file that holds them. An empty string stands for none."""

@@ -112,8 +112,8 @@ class Mover:
         """Through the throttle, if there is one."""
         job = _read_job(file, size, position)
         if self.throttle is None:
-            return await self._replicas.loop.submit(job)  # type: ignore[no-any-return]
-        return await self._replicas.logs.jobs.submit(self, job, self.throttle)  # type: ignore[no-any-return]
+            return await self._replicas.loop.submit(job)
+        return await self._replicas.logs.jobs.submit(self, job, self.throttle)
 
     def update_throttle(self, bytes_per_second: int | None) -> None:
         self.throttle = Throttle(bytes_per_second) if bytes_per_second else None

@@ -3,12 +3,17 @@
 import pytest
 
 from odradek.protocol.declare import Uuid
+from odradek.protocol.frames import METADATA
 from odradek.protocol.messages.metadata_cluster import NoOpRecord
 from odradek.protocol.messages.metadata_topics import PartitionRecord
 from odradek.raft import batches
-from odradek.raft.batches import control_batch, data_batch, is_no_op, messages_of, record_batches
+from odradek.raft.batches import control_batch, is_no_op, messages_of, record_batches, values_batch
 
 LONG = batches.MANY_RECORDS + 40
+
+
+def data_batch(records, base_offset, epoch, now_ms):
+    return values_batch([METADATA.encode(*record) for record in records], base_offset, epoch, now_ms)
 
 
 def records(count):

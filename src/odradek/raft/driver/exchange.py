@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
+from odradek.channel.in_flight import Answer
 from odradek.protocol import errors
 from odradek.protocol.declare import Request
 from odradek.protocol.errors import PeerProtocolError
@@ -16,7 +17,7 @@ S = TypeVar("S")
 class VoterConnections(Protocol):
     """The way to other voters. Between nodes it is `voter_channel.py`."""
 
-    def send(self, voter: Voter, request: Request, version: int | None) -> Pending[Any]:
+    def send(self, voter: Voter, request: Request, version: int | None) -> Answer:
         """The response, of the class that belongs to the request. Without a `version` it is asked in the newest that
         both sides know.
 
@@ -42,7 +43,7 @@ class Exchange:
         voter = replica.core.voters.get(to)
         if voter is None:
             return errors.BrokerNotAvailable(f"Node {to} is no voter.")
-        result: Pending[Pending[Any] | None] = replica.loop.pending()
+        result: Pending[Answer | None] = replica.loop.pending()
         try:
             self._connections.send(voter, request, version).when_done(result.resolve)
         except (errors.KafkaError, OSError) as error:

@@ -5,10 +5,9 @@ A request waits for its connection as long as it may wait for its answer. Versio
 that it serves, so that voters of several releases understand each other.
 """
 
-from typing import Any
-
 from odradek.channel.client_connection import PLAINTEXT, ChannelSecurity
 from odradek.channel.config import ChannelConfig
+from odradek.channel.in_flight import Answer
 from odradek.channel.network_client import NetworkClient
 from odradek.channel.node import Node
 from odradek.channel.unsent_requests import UnsentRequests
@@ -17,7 +16,6 @@ from odradek.protocol.declare import Request
 from odradek.raft.config import RaftConfig
 from odradek.raft.core.voters import Voter
 from odradek.reactor.loop import Loop
-from odradek.reactor.pending import Pending
 
 # A Fetch may wait at its leader for half a second: what is asked of the same node meanwhile stands behind it.
 IN_FLIGHT_MAX = 50
@@ -39,7 +37,7 @@ class VoterChannel:
         self._client = NetworkClient(loop, channel_config, security=security)
         self._unsent = UnsentRequests(self._client)
 
-    def send(self, voter: Voter, request: Request, version: int | None) -> Pending[Any]:
+    def send(self, voter: Voter, request: Request, version: int | None) -> Answer:
         """The response of the class that the request has. BrokerNotAvailable if nobody knows where the voter is."""
         if not voter.endpoints:
             raise errors.BrokerNotAvailable(f"Voter {voter.id} has no known address.")
