@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from odradek.handlers import authorization as acl
 from odradek.handlers import broker_configs
 from odradek.handlers.broker_configs import DELETE, SET
 from odradek.handlers.call import Call
@@ -16,6 +15,7 @@ from odradek.handlers.config_resources import BROKER, BROKER_LOGGER, is_known
 from odradek.handlers.forward import forward
 from odradek.protocol import errors
 from odradek.protocol.declare import Response, Struct
+from odradek.security import acl
 
 _OPERATIONS = ("SET", "DELETE", "APPEND", "SUBTRACT")
 

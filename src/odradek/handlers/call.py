@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from odradek.handlers.authorization import REFUSALS
+from odradek.security.acl import OPERATIONS_OF, REFUSALS
 
 if TYPE_CHECKING:
     from odradek.handlers.services import Services
@@ -103,6 +103,14 @@ class Call:
         """Raises the error of that kind of resource if the caller may not."""
         if not self.authorize(operation, resource_type, name):
             raise REFUSALS[resource_type]()
+
+    def authorized_operations(self, resource_type: int, name: str) -> int:
+        """The operations that the caller may do on the resource, as a response tells them: bit n for operation n."""
+        bits = 0
+        for operation in OPERATIONS_OF[resource_type]:
+            if self.authorize(operation, resource_type, name):
+                bits |= 1 << operation
+        return bits
 
     def __repr__(self) -> str:
         return f"<Call key={self.key} version={self.version} from {self.connection.id} as {self.principal}>"

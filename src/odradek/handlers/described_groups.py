@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol, TypeVar
 
-from odradek.handlers import authorization as acl
 from odradek.handlers.call import Call
 from odradek.protocol import errors
+from odradek.security import acl
 
 
 class Described(Protocol):
@@ -65,4 +65,4 @@ def _may_see(call: Call, topics: set[str]) -> bool:
 
 def _add_operations(call: Call, request: DescribeRequest, group: Described) -> None:
     if request.include_authorized_operations and group.error_code == errors.NONE:
-        group.authorized_operations = acl.authorized_operations(call, acl.GROUP, group.group_id)
+        group.authorized_operations = call.authorized_operations(acl.GROUP, group.group_id)

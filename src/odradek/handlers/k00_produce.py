@@ -33,7 +33,6 @@ moving leaders and careless clients (`_EXPECTED`).
 from collections.abc import Callable
 from typing import TypeVar
 
-from odradek.handlers.authorization import TOPIC, TRANSACTIONAL_ID, WRITE
 from odradek.handlers.call import Call
 from odradek.handlers.leader_hints import LeaderHints
 from odradek.handlers.produce_request import (
@@ -66,6 +65,7 @@ from odradek.replica.delayed import all_of
 from odradek.replica.fetch.entry import TopicKey
 from odradek.replica.partition import Partition
 from odradek.replica.transactions import append_verified, check_transaction
+from odradek.security.acl import TOPIC, TRANSACTIONAL_ID, WRITE
 
 A = TypeVar("A", ProduceResponse | None, ProduceResponse | Pending[ProduceResponse | None] | None)
 

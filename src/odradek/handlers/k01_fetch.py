@@ -27,7 +27,6 @@ Readers before version 4 get batches of magic 2 converted down, in a job.
 
 from collections.abc import Callable
 
-from odradek.handlers.authorization import CLUSTER, CLUSTER_ACTION, CLUSTER_NAME, READ, TOPIC
 from odradek.handlers.call import Call
 from odradek.handlers.leader_hints import LeaderHints
 from odradek.handlers.serves import serves
@@ -47,6 +46,7 @@ from odradek.replica.fetch.at_once import fetch_at_once
 from odradek.replica.fetch.in_session import fetch_in_session
 from odradek.replica.fetch.parameters import FetchParameters
 from odradek.replica.fetch.partition_data import not_here
+from odradek.security.acl import CLUSTER, CLUSTER_ACTION, CLUSTER_NAME, READ, TOPIC
 
 TOP_LEVEL_ERROR_VERSION_MIN = 7
 TOPIC_ID_VERSION_MIN = 13

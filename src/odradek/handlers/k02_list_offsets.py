@@ -18,7 +18,6 @@ Who may: DESCRIBE on each topic. Answered by the leader; replica id -2, a debugg
 
 from collections import Counter
 
-from odradek.handlers.authorization import DESCRIBE, TOPIC
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.log.failure import LogFailure
@@ -32,6 +31,7 @@ from odradek.protocol.messages.k02_list_offsets import (
     ListOffsetsTopicResponse,
 )
 from odradek.replica.offsets import OffsetQuery, legacy_offsets, list_offset
+from odradek.security.acl import DESCRIBE, TOPIC
 
 DEBUGGING_CONSUMER = -2
 LEADER_EPOCH_VERSION_MIN = 4

@@ -23,7 +23,6 @@ REPLICA_NOT_AVAILABLE. A request that names a topic by neither name nor id fails
 
 from typing import TYPE_CHECKING
 
-from odradek.handlers import authorization as acl
 from odradek.handlers.call import Call
 from odradek.handlers.cluster_nodes import a_live_broker, brokers_on
 from odradek.handlers.partition_view import PartitionViews
@@ -45,6 +44,7 @@ from odradek.protocol.messages.k03_metadata import (
 )
 from odradek.reactor.pending import Pending
 from odradek.reactor.slices import Slices
+from odradek.security import acl
 
 if TYPE_CHECKING:
     from odradek.handlers.topic_creation import TopicCreation
@@ -123,7 +123,7 @@ def _answer(call: Call, request: MetadataRequest, topics: list[MetadataResponseT
 
 def _on_cluster(call: Call) -> int:
     may_describe = call.authorize(acl.DESCRIBE, acl.CLUSTER, acl.CLUSTER_NAME)
-    return acl.authorized_operations(call, acl.CLUSTER, acl.CLUSTER_NAME) if may_describe else 0
+    return call.authorized_operations(acl.CLUSTER, acl.CLUSTER_NAME) if may_describe else 0
 
 
 def _may_see(call: Call, name: str) -> bool:
@@ -229,4 +229,4 @@ def _partitions(views: PartitionViews, topic: TopicImage) -> list[MetadataRespon
 def _add_operations(call: Call, topics: list[MetadataResponseTopic]) -> None:
     for topic in topics:
         if topic.error_code == errors.NONE and topic.name is not None:
-            topic.topic_authorized_operations = acl.authorized_operations(call, acl.TOPIC, topic.name)
+            topic.topic_authorized_operations = call.authorized_operations(acl.TOPIC, topic.name)

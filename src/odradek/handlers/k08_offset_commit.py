@@ -19,7 +19,6 @@ UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS, GROUP_ID_NOT_FOUND
 """
 
 from odradek.coordinator.group.commit_request import Commit, CommitFrom
-from odradek.handlers.authorization import GROUP, READ, TOPIC
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
@@ -32,6 +31,7 @@ from odradek.protocol.messages.k08_offset_commit import (
     OffsetCommitResponseTopic,
 )
 from odradek.reactor.pending import Pending
+from odradek.security.acl import GROUP, READ, TOPIC
 
 _WITH_TIMESTAMP = 1
 _WITH_RETENTION = range(2, 5)

@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
 from odradek.coordinator.group.offset_fetch import FetchedOffset
-from odradek.handlers.authorization import DESCRIBE, GROUP, TOPIC
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
@@ -38,6 +37,7 @@ from odradek.protocol.messages.k09_offset_fetch import (
     OffsetFetchResponseTopic,
     OffsetFetchResponseTopics,
 )
+from odradek.security.acl import DESCRIBE, GROUP, TOPIC
 
 _WITH_GROUP_ERROR = 2
 _WITH_GROUPS = 8

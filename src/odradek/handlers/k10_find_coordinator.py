@@ -15,7 +15,6 @@ Errors: INVALID_REQUEST for a key type that is not served or a key that is none 
 COORDINATOR_NOT_AVAILABLE, authorization.
 """
 
-from odradek.handlers.authorization import CLUSTER, CLUSTER_ACTION, CLUSTER_NAME, DESCRIBE, GROUP, TRANSACTIONAL_ID
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
@@ -26,6 +25,7 @@ from odradek.protocol.messages.k10_find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
+from odradek.security.acl import CLUSTER, CLUSTER_ACTION, CLUSTER_NAME, DESCRIBE, GROUP, TRANSACTIONAL_ID
 
 _WITH_MANY_KEYS = 4
 _WITH_SHARE_STATE = 6

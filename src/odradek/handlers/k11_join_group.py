@@ -18,11 +18,11 @@ FENCED_INSTANCE_ID, GROUP_MAX_SIZE_REACHED, REBALANCE_IN_PROGRESS, those of the 
 """
 
 from odradek.coordinator.group.classic.member import Joiner
-from odradek.handlers.authorization import GROUP, READ
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.messages.k11_join_group import JoinGroupRequest, JoinGroupResponse
+from odradek.security.acl import GROUP, READ
 
 _WITH_REBALANCE_TIMEOUT = 1
 _WITH_MEMBER_ID_REQUIRED = 4

@@ -10,11 +10,11 @@ Errors: REBALANCE_IN_PROGRESS asks the member to join again; INVALID_GROUP_ID, U
 FENCED_INSTANCE_ID, those of the coordinator; none while it loads.
 """
 
-from odradek.handlers.authorization import GROUP, READ
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.reactor.pending import Pending
+from odradek.security.acl import GROUP, READ
 
 _ALIVE = HeartbeatResponse(error_code=0)  # the same for everybody, and nobody changes it
 

@@ -11,10 +11,10 @@ Who may: READ on the group.
 Errors: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID per member; INVALID_GROUP_ID, those of the coordinator.
 """
 
-from odradek.handlers.authorization import GROUP, READ
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k13_leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
+from odradek.security.acl import GROUP, READ
 
 _WITH_MEMBERS = 3
 

@@ -13,12 +13,12 @@ Errors: INVALID_GROUP_ID, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE
 REBALANCE_IN_PROGRESS (also while the coordinator loads), those of the coordinator.
 """
 
-from odradek.handlers.authorization import GROUP, READ
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.messages.k14_sync_group import SyncGroupRequest, SyncGroupResponse
 from odradek.reactor.pending import Pending
+from odradek.security.acl import GROUP, READ
 
 _WITH_PROTOCOL = 5
 

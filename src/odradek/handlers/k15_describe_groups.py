@@ -11,7 +11,6 @@ Who may: DESCRIBE on each group.
 Errors, per group: GROUP_AUTHORIZATION_FAILED, GROUP_ID_NOT_FOUND, those of the coordinator.
 """
 
-from odradek.handlers import authorization as acl
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
@@ -20,6 +19,7 @@ from odradek.protocol.messages.k15_describe_groups import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
 )
+from odradek.security import acl
 
 _WITH_MESSAGE = 6
 _ON_CONFIGS = 1 << acl.DESCRIBE_CONFIGS | 1 << acl.ALTER_CONFIGS  # a 3.3 knows no configs of groups
@@ -44,7 +44,7 @@ async def describe_groups(call: Call, request: DescribeGroupsRequest) -> Describ
 
 
 def _operations(call: Call, group_id: str) -> int:
-    allowed = acl.authorized_operations(call, acl.GROUP, group_id)
+    allowed = call.authorized_operations(acl.GROUP, group_id)
     return allowed if call.services.release.behaviour.describes_rights_to_group_configs else allowed & ~_ON_CONFIGS
 
 

@@ -11,10 +11,10 @@ Errors: COORDINATOR_LOAD_IN_PROGRESS while a partition of the offsets topic is b
 """
 
 from odradek.coordinator.group.listing import GroupFilter
-from odradek.handlers.authorization import CLUSTER, CLUSTER_NAME, DESCRIBE, GROUP
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k16_list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+from odradek.security.acl import CLUSTER, CLUSTER_NAME, DESCRIBE, GROUP
 
 
 @serves(ListGroupsRequest, versions="0-5")

@@ -14,7 +14,6 @@ Who may: DELETE on each topic. The answer has the low watermark: the smallest lo
 | unknown, elsewhere | UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER |
 """
 
-from odradek.handlers.authorization import DELETE, TOPIC
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
@@ -28,6 +27,7 @@ from odradek.protocol.messages.k21_delete_records import (
 )
 from odradek.reactor.pending import Pending
 from odradek.replica.deletion import delete_records as delete_in_partition
+from odradek.security.acl import DELETE, TOPIC
 
 UNKNOWN = -1
 

@@ -15,12 +15,12 @@ the current ones; CONCURRENT_TRANSACTIONS while a transaction of the predecessor
 COORDINATOR_LOAD_IN_PROGRESS while no block of ids can be had or the coordinator loads; NOT_COORDINATOR.
 """
 
-from odradek.handlers.authorization import CLUSTER, CLUSTER_NAME, IDEMPOTENT_WRITE, TRANSACTIONAL_ID, WRITE
 from odradek.handlers.call import Call
 from odradek.handlers.producer_fencing import coordinator_of, fenced_as
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.messages.k22_init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from odradek.security.acl import CLUSTER, CLUSTER_NAME, IDEMPOTENT_WRITE, TRANSACTIONAL_ID, WRITE
 
 FENCED_VERSION_MIN = 4
 

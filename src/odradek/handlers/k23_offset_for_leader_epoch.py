@@ -10,7 +10,6 @@ here is answered with -1 and -1. Errors: FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPO
 NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR.
 """
 
-from odradek.handlers.authorization import CLUSTER, CLUSTER_ACTION, CLUSTER_NAME, DESCRIBE, TOPIC
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
@@ -22,6 +21,7 @@ from odradek.protocol.messages.k23_offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 from odradek.replica.offsets import epoch_end
+from odradek.security.acl import CLUSTER, CLUSTER_ACTION, CLUSTER_NAME, DESCRIBE, TOPIC
 
 
 def refuse(

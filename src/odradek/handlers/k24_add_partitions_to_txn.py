@@ -20,7 +20,6 @@ looked at the rest.
 """
 
 from odradek.coordinator.transaction.transaction import ProducerIdAndEpoch
-from odradek.handlers.authorization import CLUSTER, CLUSTER_ACTION, CLUSTER_NAME, TOPIC, TRANSACTIONAL_ID, WRITE
 from odradek.handlers.call import Call
 from odradek.handlers.producer_fencing import coordinator_of, fenced_as
 from odradek.handlers.serves import serves
@@ -36,6 +35,7 @@ from odradek.protocol.messages.k24_add_partitions_to_txn import (
     AddPartitionsToTxnTransaction,
 )
 from odradek.protocol.topic_partition import TopicPartition
+from odradek.security.acl import CLUSTER, CLUSTER_ACTION, CLUSTER_NAME, TOPIC, TRANSACTIONAL_ID, WRITE
 
 BROKER_VERSION_MIN = 4
 FENCED_VERSION_MIN = 2

@@ -10,7 +10,6 @@ Errors: those of AddPartitionsToTxn.
 """
 
 from odradek.coordinator.transaction.transaction import ProducerIdAndEpoch
-from odradek.handlers.authorization import GROUP, READ, TRANSACTIONAL_ID, WRITE
 from odradek.handlers.call import Call
 from odradek.handlers.producer_fencing import coordinator_of, fenced_as
 from odradek.handlers.serves import serves
@@ -19,6 +18,7 @@ from odradek.protocol.internal_topics import OFFSETS_TOPIC
 from odradek.protocol.java_hash import partition_of
 from odradek.protocol.messages.k25_add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from odradek.protocol.topic_partition import TopicPartition
+from odradek.security.acl import GROUP, READ, TRANSACTIONAL_ID, WRITE
 
 FENCED_VERSION_MIN = 2
 CLIENT_VERSION = 0  # one of version 2 does without this request

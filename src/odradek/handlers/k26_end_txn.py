@@ -13,12 +13,12 @@ nothing to end, or if it was ended the other way.
 """
 
 from odradek.coordinator.transaction.transaction import ProducerIdAndEpoch
-from odradek.handlers.authorization import TRANSACTIONAL_ID, WRITE
 from odradek.handlers.call import Call
 from odradek.handlers.producer_fencing import coordinator_of, fenced_as
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.messages.k26_end_txn import EndTxnRequest, EndTxnResponse
+from odradek.security.acl import TRANSACTIONAL_ID, WRITE
 
 FENCED_VERSION_MIN = 2
 EPOCH_VERSION_MIN = 5

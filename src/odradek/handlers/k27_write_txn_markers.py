@@ -16,7 +16,6 @@ that hangs. Answered when the markers are replicated.
 
 from collections.abc import Iterator
 
-from odradek.handlers.authorization import ALTER, CLUSTER, CLUSTER_ACTION, CLUSTER_NAME
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.log.append import AppendInfo
@@ -33,6 +32,7 @@ from odradek.protocol.messages.k27_write_txn_markers import (
 from odradek.reactor.pending import Pending
 from odradek.replica.markers import append_marker
 from odradek.replicated.log_record import EndMarker
+from odradek.security.acl import ALTER, CLUSTER, CLUSTER_ACTION, CLUSTER_NAME
 
 Codes = dict[tuple[str, int], int]
 

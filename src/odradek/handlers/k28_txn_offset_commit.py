@@ -18,7 +18,6 @@ Who may: WRITE on the transactional id, READ on the group, READ on each topic.
 """
 
 from odradek.coordinator.group.commit_request import Commit, CommitFrom
-from odradek.handlers.authorization import GROUP, READ, TOPIC, TRANSACTIONAL_ID, WRITE
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.log.producers.transaction_verification import VerificationGuard
@@ -33,6 +32,7 @@ from odradek.protocol.messages.k28_txn_offset_commit import (
 from odradek.records.layout import NO_SEQUENCE
 from odradek.replica.partition import Partition
 from odradek.replica.transactions import NOT_ADDED, joined
+from odradek.security.acl import GROUP, READ, TOPIC, TRANSACTIONAL_ID, WRITE
 
 ADD_VERSION_MIN = 5
 ABORTABLE_VERSION_MIN = 4

@@ -10,8 +10,8 @@ the connection.
 """
 
 from odradek.handlers.acl_filter import LITERAL, AclFilter
-from odradek.handlers.authorization import DESCRIBE, on_cluster
 from odradek.handlers.call import Call
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.metadata.acls import Acl
 from odradek.protocol import errors
@@ -21,6 +21,7 @@ from odradek.protocol.messages.k29_describe_acls import (
     DescribeAclsResource,
     DescribeAclsResponse,
 )
+from odradek.security.acl import DESCRIBE
 
 
 @serves(DescribeAclsRequest, versions="0-3", on=("broker", "controller"), allow=on_cluster(DESCRIBE))

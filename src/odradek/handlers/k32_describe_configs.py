@@ -17,7 +17,6 @@ from collections.abc import Mapping
 
 from odradek.config.sources import DYNAMIC_BROKER_LOGGER_CONFIG, BrokerLayers, Described
 from odradek.controller.topic_names import check_name
-from odradek.handlers import authorization as acl
 from odradek.handlers import described_configs
 from odradek.handlers.call import Call
 from odradek.handlers.config_resources import BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC, is_known
@@ -33,6 +32,7 @@ from odradek.protocol.messages.k32_describe_configs import (
     DescribeConfigsSynonym,
 )
 from odradek.reactor.slices import Slices
+from odradek.security import acl
 
 
 def refuse_describe_configs(

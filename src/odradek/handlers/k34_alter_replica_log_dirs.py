@@ -13,7 +13,6 @@ Who may: ALTER on the cluster. Answered when the copy is begun; DescribeLogDirs 
 | no such topic or partition | UNKNOWN_TOPIC_OR_PARTITION |
 """
 
-from odradek.handlers.authorization import ALTER, CLUSTER, CLUSTER_NAME
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
@@ -23,6 +22,7 @@ from odradek.protocol.messages.k34_alter_replica_log_dirs import (
     AlterReplicaLogDirsResponse,
     AlterReplicaLogDirTopicResult,
 )
+from odradek.security.acl import ALTER, CLUSTER, CLUSTER_NAME
 
 
 def refuse(request: AlterReplicaLogDirsRequest, error: errors.KafkaError, version: int) -> AlterReplicaLogDirsResponse:

@@ -13,7 +13,6 @@ the answer has no place for more. Which file and which byte is told by the serve
 A 3.3 lists every topic of a dir, with no partitions where none was asked for; a 4.3 lists what was asked for.
 """
 
-from odradek.handlers.authorization import CLUSTER, CLUSTER_NAME, DESCRIBE
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.log.manager.log_dir import LogDir
@@ -26,6 +25,7 @@ from odradek.protocol.messages.k35_describe_log_dirs import (
     DescribeLogDirsTopic,
 )
 from odradek.replica.log_dirs import DirVolume, Wanted, replicas_in, volume_job
+from odradek.security.acl import CLUSTER, CLUSTER_NAME, DESCRIBE
 
 ERROR_VERSION_MIN = 3
 VOLUME_VERSION_MIN = 4

@@ -7,7 +7,6 @@ Who may: DELETE on each group.
 Errors, per group: GROUP_AUTHORIZATION_FAILED, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, those of the coordinator.
 """
 
-from odradek.handlers.authorization import DELETE, GROUP
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
@@ -16,6 +15,7 @@ from odradek.protocol.messages.k42_delete_groups import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
 )
+from odradek.security.acl import DELETE, GROUP
 
 
 def refuse_delete_groups(request: DeleteGroupsRequest, error: errors.KafkaError, version: int) -> DeleteGroupsResponse:

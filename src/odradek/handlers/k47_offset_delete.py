@@ -5,7 +5,6 @@ Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, INVALID_GROUP_ID and those of the c
 then names no topics; per partition GROUP_SUBSCRIBED_TO_TOPIC, UNKNOWN_TOPIC_OR_PARTITION, TOPIC_AUTHORIZATION_FAILED.
 """
 
-from odradek.handlers.authorization import DELETE, GROUP, READ, TOPIC
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
@@ -16,6 +15,7 @@ from odradek.protocol.messages.k47_offset_delete import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
+from odradek.security.acl import DELETE, GROUP, READ, TOPIC
 
 
 @serves(OffsetDeleteRequest, versions="0")

@@ -11,8 +11,8 @@ not go with the way of matching, an unknown way of matching, ip together with us
 
 from typing import NamedTuple
 
-from odradek.handlers.authorization import DESCRIBE_CONFIGS, on_cluster
 from odradek.handlers.call import Call
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.metadata.client_quotas import Entity
 from odradek.protocol import errors
@@ -24,6 +24,7 @@ from odradek.protocol.messages.k48_describe_client_quotas import (
     EntryData,
     ValueData,
 )
+from odradek.security.acl import DESCRIBE_CONFIGS
 
 _EXACT, _DEFAULT, _SPECIFIED = range(3)
 _MATCH_NAMES = {_DEFAULT: "MATCH_TYPE_DEFAULT", _SPECIFIED: "MATCH_TYPE_SPECIFIED"}

@@ -8,8 +8,8 @@ A 3.3 serves it on ZooKeeper only: here it closes the connection.
 
 from collections import Counter
 
-from odradek.handlers.authorization import DESCRIBE, on_cluster
 from odradek.handlers.call import Call
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.metadata.image import MetadataImage
 from odradek.protocol import errors
@@ -19,6 +19,7 @@ from odradek.protocol.messages.k50_describe_user_scram_credentials import (
     DescribeUserScramCredentialsResponse,
     DescribeUserScramCredentialsResult,
 )
+from odradek.security.acl import DESCRIBE
 
 
 @serves(DescribeUserScramCredentialsRequest, versions="0", allow=on_cluster(DESCRIBE))

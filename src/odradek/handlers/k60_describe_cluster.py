@@ -7,7 +7,6 @@ Who may: everybody; the authorized operations are those that the caller has. Err
 unknown type, MISMATCHED_ENDPOINT_TYPE for that of the other kind of node (INVALID_REQUEST in version 0).
 """
 
-from odradek.handlers.authorization import CLUSTER, CLUSTER_NAME, NOT_ASKED, authorized_operations
 from odradek.handlers.call import Call
 from odradek.handlers.cluster_nodes import a_live_broker, brokers_on
 from odradek.handlers.serves import serves
@@ -17,6 +16,7 @@ from odradek.protocol.messages.k60_describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
+from odradek.security.acl import CLUSTER, CLUSTER_NAME, NOT_ASKED
 
 _BROKERS, _CONTROLLERS = 1, 2
 _TYPE_NAMES = {_BROKERS: "BROKER", _CONTROLLERS: "CONTROLLER"}
@@ -69,5 +69,5 @@ def _described(
         cluster_id=call.services.cluster_id,
         controller_id=controller_id,
         brokers=nodes,
-        cluster_authorized_operations=authorized_operations(call, CLUSTER, CLUSTER_NAME) if asked else NOT_ASKED,
+        cluster_authorized_operations=call.authorized_operations(CLUSTER, CLUSTER_NAME) if asked else NOT_ASKED,
     )

@@ -4,7 +4,6 @@ Who may: READ on each topic.
 Errors: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR, with messages.
 """
 
-from odradek.handlers.authorization import READ, TOPIC
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
@@ -15,6 +14,7 @@ from odradek.protocol.messages.k61_describe_producers import (
     ProducerState,
     TopicResponse,
 )
+from odradek.security.acl import READ, TOPIC
 
 
 def refuse(request: DescribeProducersRequest, error: errors.KafkaError, version: int) -> DescribeProducersResponse:

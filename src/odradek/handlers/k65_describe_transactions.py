@@ -7,7 +7,6 @@ TRANSACTIONAL_ID_NOT_FOUND; TRANSACTIONAL_ID_AUTHORIZATION_FAILED.
 
 from odradek.coordinator.transaction import states
 from odradek.coordinator.transaction.transaction import Transaction
-from odradek.handlers.authorization import DESCRIBE, TOPIC, TRANSACTIONAL_ID
 from odradek.handlers.call import Call
 from odradek.handlers.producer_fencing import coordinator_of
 from odradek.handlers.serves import serves
@@ -19,6 +18,7 @@ from odradek.protocol.messages.k65_describe_transactions import (
     TransactionState,
 )
 from odradek.replicated.decision import answer
+from odradek.security.acl import DESCRIBE, TOPIC, TRANSACTIONAL_ID
 
 
 def refuse(

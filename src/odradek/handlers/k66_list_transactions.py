@@ -12,7 +12,6 @@ from odradek.coordinator.shard import LOADING
 from odradek.coordinator.transaction import states
 from odradek.coordinator.transaction.listing import Filters
 from odradek.coordinator.transaction.transaction import Transaction
-from odradek.handlers.authorization import DESCRIBE, TRANSACTIONAL_ID
 from odradek.handlers.call import Call
 from odradek.handlers.producer_fencing import coordinator_of
 from odradek.handlers.serves import serves
@@ -23,6 +22,7 @@ from odradek.protocol.messages.k66_list_transactions import (
     TransactionState,
 )
 from odradek.replicated.decision import answer
+from odradek.security.acl import DESCRIBE, TRANSACTIONAL_ID
 
 
 @serves(ListTransactionsRequest, versions="0-2", is_read=True)

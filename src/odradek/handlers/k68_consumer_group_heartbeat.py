@@ -17,7 +17,6 @@ may DESCRIBE.
 """
 
 from odradek.coordinator.group.consumer.requests import Caller
-from odradek.handlers.authorization import DESCRIBE, GROUP, READ, TOPIC
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
@@ -26,6 +25,7 @@ from odradek.protocol.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
 )
 from odradek.reactor.pending import Pending
+from odradek.security.acl import DESCRIBE, GROUP, READ, TOPIC
 
 FEATURE = "group.version"
 

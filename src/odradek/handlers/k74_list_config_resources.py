@@ -10,9 +10,9 @@ Who may: DESCRIBE_CONFIGS on the cluster. Errors: UNSUPPORTED_VERSION for an unk
 
 from collections.abc import Iterable
 
-from odradek.handlers.authorization import DESCRIBE_CONFIGS, on_cluster
 from odradek.handlers.call import Call
 from odradek.handlers.config_resources import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC, is_known
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.metadata.image import MetadataImage
 from odradek.protocol import errors
@@ -21,6 +21,7 @@ from odradek.protocol.messages.k74_list_config_resources import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
+from odradek.security.acl import DESCRIBE_CONFIGS
 
 _ALL = (GROUP, CLIENT_METRICS, BROKER_LOGGER, BROKER, TOPIC)
 

@@ -9,7 +9,6 @@ per topic INVALID_TOPIC_EXCEPTION, UNKNOWN_TOPIC_OR_PARTITION, TOPIC_AUTHORIZATI
 LEADER_NOT_AVAILABLE, LISTENER_NOT_FOUND.
 """
 
-from odradek.handlers import authorization as acl
 from odradek.handlers.call import Call
 from odradek.handlers.partition_view import PartitionViews
 from odradek.handlers.serves import serves
@@ -27,6 +26,7 @@ from odradek.protocol.messages.k75_describe_topic_partitions import (
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
+from odradek.security import acl
 
 
 def refuse_describe_topic_partitions(
@@ -88,7 +88,7 @@ def _page_of(
     response = DescribeTopicPartitionsResponseTopic(
         name=name,
         is_internal=name in INTERNAL_TOPICS,
-        topic_authorized_operations=acl.authorized_operations(call, acl.TOPIC, name),
+        topic_authorized_operations=call.authorized_operations(acl.TOPIC, name),
     )
     if topic is None:
         response.error_code = (

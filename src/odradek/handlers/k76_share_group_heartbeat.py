@@ -14,7 +14,6 @@ Who may: READ on the group, DESCRIBE on each topic that is subscribed to.
 """
 
 from odradek.coordinator.group.consumer.requests import Caller
-from odradek.handlers.authorization import DESCRIBE, GROUP, READ, TOPIC
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.handlers.share_feature import MEMBER_ID_CHARACTERS_MAX, demand_share_groups
@@ -24,6 +23,7 @@ from odradek.protocol.messages.k76_share_group_heartbeat import (
     ShareGroupHeartbeatResponse,
 )
 from odradek.reactor.pending import Pending
+from odradek.security.acl import DESCRIBE, GROUP, READ, TOPIC
 
 
 def refuse(request: ShareGroupHeartbeatRequest, error: errors.KafkaError, version: int) -> ShareGroupHeartbeatResponse:

@@ -4,8 +4,8 @@ To the share coordinator. Who may: CLUSTER_ACTION on the cluster, which brokers 
 Errors, per partition: FENCED_STATE_EPOCH, UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST, those of the coordinator.
 """
 
-from odradek.handlers.authorization import CLUSTER_ACTION, on_cluster
 from odradek.handlers.call import Call
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.handlers.share_states import Result, each, refused
 from odradek.protocol import errors
@@ -16,6 +16,7 @@ from odradek.protocol.messages.k83_initialize_share_group_state import (
     InitializeStateResult,
     PartitionResult,
 )
+from odradek.security.acl import CLUSTER_ACTION
 
 
 def refuse(

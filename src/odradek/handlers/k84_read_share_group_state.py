@@ -4,8 +4,8 @@ To the share coordinator. Who may: CLUSTER_ACTION on the cluster, which brokers 
 Errors, per partition: FENCED_LEADER_EPOCH, UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST, those of the coordinator.
 """
 
-from odradek.handlers.authorization import CLUSTER_ACTION, on_cluster
 from odradek.handlers.call import Call
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.handlers.share_states import Result, each, refused
 from odradek.protocol import errors
@@ -17,6 +17,7 @@ from odradek.protocol.messages.k84_read_share_group_state import (
     ReadStateResult,
     StateBatch,
 )
+from odradek.security.acl import CLUSTER_ACTION
 
 
 def refuse(request: ReadShareGroupStateRequest, error: errors.KafkaError, version: int) -> ReadShareGroupStateResponse:

@@ -9,8 +9,8 @@ the coordinator.
 
 from odradek.coordinator.share.core import Write
 from odradek.coordinator.share.state import batches_of
-from odradek.handlers.authorization import CLUSTER_ACTION, on_cluster
 from odradek.handlers.call import Call
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.handlers.share_states import Result, each, refused
 from odradek.protocol import errors
@@ -22,6 +22,7 @@ from odradek.protocol.messages.k85_write_share_group_state import (
     WriteShareGroupStateResponse,
     WriteStateResult,
 )
+from odradek.security.acl import CLUSTER_ACTION
 
 
 def refuse(

@@ -6,8 +6,8 @@ To the share coordinator. Who may: CLUSTER_ACTION on the cluster, which brokers 
 Errors, per partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST, those of the coordinator.
 """
 
-from odradek.handlers.authorization import CLUSTER_ACTION, on_cluster
 from odradek.handlers.call import Call
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.handlers.share_states import Result, each, refused
 from odradek.protocol import errors
@@ -19,6 +19,7 @@ from odradek.protocol.messages.k87_read_share_group_state_summary import (
     ReadStateSummaryResult,
 )
 from odradek.replica.share.persisted import UNINITIALIZED_OFFSET
+from odradek.security.acl import CLUSTER_ACTION
 
 
 def refuse(

@@ -17,7 +17,6 @@ status, also why an internal topic could not be made.
 from odradek.coordinator.group.streams.configured import MISSING_INTERNAL_TOPICS
 from odradek.coordinator.group.streams.requests import Caller
 from odradek.coordinator.group.streams.response import HeartbeatResult
-from odradek.handlers.authorization import CLUSTER, CLUSTER_NAME, CREATE, DESCRIBE, GROUP, READ, TOPIC
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.handlers.streams_topics import StreamsTopics
@@ -29,6 +28,7 @@ from odradek.protocol.messages.k88_streams_group_heartbeat import (
     StreamsGroupHeartbeatResponse,
     Topology,
 )
+from odradek.security.acl import CLUSTER, CLUSTER_NAME, CREATE, DESCRIBE, GROUP, READ, TOPIC
 
 FEATURE = "streams.version"
 

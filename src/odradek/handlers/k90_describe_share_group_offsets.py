@@ -8,7 +8,6 @@ Errors, per partition: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION.
 """
 
 from odradek.coordinator.group.share.service import StartOffset
-from odradek.handlers.authorization import DESCRIBE, GROUP, TOPIC
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.handlers.share_feature import demand_share_groups
@@ -22,6 +21,7 @@ from odradek.protocol.messages.k90_describe_share_group_offsets import (
     DescribeShareGroupOffsetsResponsePartition,
     DescribeShareGroupOffsetsResponseTopic,
 )
+from odradek.security.acl import DESCRIBE, GROUP, TOPIC
 
 
 def refuse(

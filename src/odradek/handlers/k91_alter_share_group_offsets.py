@@ -6,7 +6,6 @@ Errors: GROUP_AUTHORIZATION_FAILED, GROUP_ID_NOT_FOUND (of another kind), NON_EM
 Errors, per partition: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, those of the share coordinator.
 """
 
-from odradek.handlers.authorization import GROUP, READ, TOPIC
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.handlers.share_feature import demand_share_groups
@@ -20,6 +19,7 @@ from odradek.protocol.messages.k91_alter_share_group_offsets import (
     AlterShareGroupOffsetsResponseTopic,
 )
 from odradek.replica.share.persisted import SharePartitionKey
+from odradek.security.acl import GROUP, READ, TOPIC
 
 
 @serves(AlterShareGroupOffsetsRequest, versions="0")

@@ -6,7 +6,6 @@ Errors, per topic: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION (also 
 the share coordinator.
 """
 
-from odradek.handlers.authorization import DELETE, GROUP, READ, TOPIC
 from odradek.handlers.call import Call
 from odradek.handlers.serves import serves
 from odradek.handlers.share_feature import demand_share_groups
@@ -17,6 +16,7 @@ from odradek.protocol.messages.k92_delete_share_group_offsets import (
     DeleteShareGroupOffsetsResponse,
     DeleteShareGroupOffsetsResponseTopic,
 )
+from odradek.security.acl import DELETE, GROUP, READ, TOPIC
 
 NO_TOPIC = Uuid(bytes(16))
 

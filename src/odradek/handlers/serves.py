@@ -17,7 +17,7 @@ from odradek.protocol import registry, releases
 from odradek.protocol.field import parse_versions
 
 if TYPE_CHECKING:
-    from odradek.handlers.authorization import Permission
+    from odradek.handlers.permission import Permission
     from odradek.protocol.declare import Request, Response
     from odradek.protocol.errors import KafkaError
 

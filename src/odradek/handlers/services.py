@@ -12,11 +12,11 @@ from odradek.handlers.log_levels import LogLevels
 from odradek.protocol import releases
 
 if TYPE_CHECKING:
-    from odradek.handlers.authorization import Authorizer
     from odradek.handlers.faults import Faults
     from odradek.handlers.topic_creation import TopicCreation
     from odradek.reactor.loop import Loop
     from odradek.reactor.ports import Clock, Rng
+    from odradek.security.authorizer import Authorizer
 
 OnError = Callable[[Any, BaseException], None]  # takes the call and what its handler raised
 

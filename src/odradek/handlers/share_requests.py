@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from typing import Any
 
-from odradek.handlers.authorization import GROUP, READ, TOPIC
 from odradek.handlers.call import Call
 from odradek.handlers.share_feature import MEMBER_ID_CHARACTERS_MAX, demand_share_groups
 from odradek.protocol import errors
 from odradek.replica.share.manager import Results
 from odradek.replica.share.partition import RENEW, TYPES, Acknowledgement
 from odradek.replica.share.sessions import Place, ShareSession
+from odradek.security.acl import GROUP, READ, TOPIC
 
 RENEW_VERSION_MIN = 2
 

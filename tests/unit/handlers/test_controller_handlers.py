@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from controllers import Harness
-from odradek.handlers import authorization as acl
 from odradek.handlers import table
 from odradek.handlers.call import LocalConnection
 from odradek.handlers.dispatch import Dispatcher
@@ -22,6 +21,7 @@ from odradek.protocol.messages.k80_add_raft_voter import AddRaftVoterRequest
 from odradek.protocol.messages.k81_remove_raft_voter import RemoveRaftVoterRequest
 from odradek.protocol.messages.principal import DefaultPrincipalData
 from odradek.protocol.whole import decode_response, encode_request
+from odradek.security import acl
 from odradek.security.principal import ANONYMOUS, Principal
 
 RAFT = (1, 52, 53, 54, 55, 59, 82)  # the quorum's own: tested with it

@@ -6,14 +6,15 @@ from hypothesis import strategies as st
 
 from handler_kit import Handlers, Peer, decoded, framed, register
 from odradek.handlers import table
-from odradek.handlers.authorization import ALTER, CLUSTER, on_cluster
 from odradek.handlers.faults import FaultAction
+from odradek.handlers.permission import on_cluster
 from odradek.protocol import errors, releases
 from odradek.protocol.errors import PeerProtocolError
 from odradek.protocol.messages.k03_metadata import MetadataRequest
 from odradek.protocol.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest
 from odradek.reactor.pending import Pending
+from odradek.security.acl import ALTER, CLUSTER
 
 HEARTBEAT = 12
 

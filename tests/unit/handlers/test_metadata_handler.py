@@ -3,12 +3,12 @@
 import pytest
 
 from handler_kit import CLUSTER_ID, Handlers, Peer, broker, topic, topic_id_of
-from odradek.handlers import authorization as acl
 from odradek.handlers.topic_creation import creatable
 from odradek.metadata.directory_ids import LOST
 from odradek.protocol import releases
 from odradek.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.messages.k60_describe_cluster import DescribeClusterRequest
+from odradek.security import acl
 
 DIRECTORY = b"directory-1-----"
 

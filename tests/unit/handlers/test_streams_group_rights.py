@@ -3,12 +3,12 @@
 import pytest
 
 from broker_kit import SimBroker, SimClient
-from odradek.handlers import authorization as acl
 from odradek.protocol import errors
 from odradek.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.messages.k10_find_coordinator import FindCoordinatorRequest
 from odradek.protocol.messages.k88_streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from odradek.protocol.messages.k89_streams_group_describe import StreamsGroupDescribeRequest
+from odradek.security import acl
 from odradek.sim.world import World
 from streams_kit import internal, subtopology, topology
 

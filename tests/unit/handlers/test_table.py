@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from odradek import handlers
-from odradek.handlers import authorization, table
+from odradek.handlers import table
 from odradek.protocol import apis, errors, releases
+from odradek.security import acl
 
 FOLDER = Path(handlers.__file__).parent
 KINDS = (releases.BROKER, releases.CONTROLLER)
 OPERATIONS = {
-    getattr(authorization, name): name
+    getattr(acl, name): name
     for name in (
         "ALTER_CONFIGS",
         "DESCRIBE_CONFIGS",

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from odradek.handlers import authorization as acl
 from odradek.handlers.call import Call
 from odradek.handlers.controller.active import controller_of
 from odradek.metadata.configs import GROUP, TOPIC
@@ -16,6 +15,7 @@ from odradek.protocol.errors import (
     TopicAuthorizationFailed,
     UnknownServerError,
 )
+from odradek.security import acl
 
 T = TypeVar("T", bound=Struct)
 

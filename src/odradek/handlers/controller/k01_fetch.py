@@ -12,11 +12,12 @@ Who may: CLUSTER_ACTION on the cluster. Errors: as the quorum says.
 
 from typing import Any
 
-from odradek.handlers.authorization import CLUSTER_ACTION, on_cluster
 from odradek.handlers.call import Call
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.network.request_metrics import OF_FOLLOWER
 from odradek.protocol.messages.k01_fetch import FetchRequest
+from odradek.security.acl import CLUSTER_ACTION
 
 
 @serves(FetchRequest, versions="0-18", on=("controller",), allow=on_cluster(CLUSTER_ACTION))

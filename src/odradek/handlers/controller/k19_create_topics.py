@@ -15,7 +15,6 @@ INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG, INVALID_REQUEST for a name that come
 """
 
 from odradek.controller.topic_creation import refused_topic
-from odradek.handlers import authorization as acl
 from odradek.handlers.call import Call
 from odradek.handlers.controller.active import controller_of
 from odradek.handlers.k19_create_topics import refuse_create_topics
@@ -26,6 +25,7 @@ from odradek.protocol.messages.k19_create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
+from odradek.security import acl
 
 
 @serves(CreateTopicsRequest, versions="0-7", on=("controller",), refuse=refuse_create_topics)

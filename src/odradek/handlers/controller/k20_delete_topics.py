@@ -13,7 +13,6 @@ UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUEST for one that is na
 """
 
 from odradek.controller.topic_deletion import WITH_IDS, deleted_result, wanted_topics
-from odradek.handlers import authorization as acl
 from odradek.handlers.call import Call
 from odradek.handlers.controller.active import controller_of
 from odradek.handlers.k20_delete_topics import refuse_delete_topics
@@ -26,6 +25,7 @@ from odradek.protocol.messages.k20_delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
+from odradek.security import acl
 
 
 @serves(DeleteTopicsRequest, versions="0-6", on=("controller",), refuse=refuse_delete_topics)

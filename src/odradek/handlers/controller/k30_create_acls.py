@@ -10,14 +10,15 @@ be, UNKNOWN_SERVER_ERROR for a code that only a filter may have.
 """
 
 from odradek.controller.acl_changes import is_readable
-from odradek.handlers.authorization import ALTER, on_cluster
 from odradek.handlers.call import Call
 from odradek.handlers.controller.active import controller_of
 from odradek.handlers.k30_create_acls import refuse_create_acls
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.errors import PeerProtocolError
 from odradek.protocol.messages.k30_create_acls import CreateAclsRequest, CreateAclsResponse
 from odradek.reactor.pending import Pending
+from odradek.security.acl import ALTER
 
 
 @serves(CreateAclsRequest, versions="0-3", on=("controller",), allow=on_cluster(ALTER), refuse=refuse_create_acls)

@@ -9,14 +9,15 @@ NOT_CONTROLLER; SECURITY_DISABLED without an authorizer.
 """
 
 from odradek.controller.acl_changes import is_readable_filter
-from odradek.handlers.authorization import ALTER, on_cluster
 from odradek.handlers.call import Call
 from odradek.handlers.controller.active import controller_of
 from odradek.handlers.k31_delete_acls import refuse_delete_acls
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.errors import PeerProtocolError
 from odradek.protocol.messages.k31_delete_acls import DeleteAclsRequest, DeleteAclsResponse
 from odradek.reactor.pending import Pending
+from odradek.security.acl import ALTER
 
 
 @serves(DeleteAclsRequest, versions="0-3", on=("controller",), allow=on_cluster(ALTER), refuse=refuse_delete_acls)

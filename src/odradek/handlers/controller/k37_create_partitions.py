@@ -10,13 +10,13 @@ INVALID_REPLICATION_FACTOR, INVALID_REQUEST for a name that comes twice.
 """
 
 from odradek.controller.topic_creation import grown_result
-from odradek.handlers import authorization as acl
 from odradek.handlers.call import Call
 from odradek.handlers.controller.active import controller_of
 from odradek.handlers.k37_create_partitions import refuse_create_partitions
 from odradek.handlers.serves import serves
 from odradek.protocol.errors import TopicAuthorizationFailed
 from odradek.protocol.messages.k37_create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
+from odradek.security import acl
 
 
 @serves(CreatePartitionsRequest, versions="0-3", on=("controller",), refuse=refuse_create_partitions)

@@ -6,15 +6,16 @@ Who may: ALTER on the cluster. Errors: NOT_CONTROLLER; per partition UNKNOWN_TOP
 INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICATION_FACTOR, NO_REASSIGNMENT_IN_PROGRESS.
 """
 
-from odradek.handlers.authorization import ALTER, on_cluster
 from odradek.handlers.call import Call
 from odradek.handlers.controller.active import controller_of
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k45_alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
 )
 from odradek.reactor.pending import Pending
+from odradek.security.acl import ALTER
 
 
 @serves(AlterPartitionReassignmentsRequest, versions="0-1", on=("controller",), allow=on_cluster(ALTER))

@@ -3,15 +3,16 @@
 Who may: DESCRIBE on the cluster. Errors: NOT_CONTROLLER. What is unknown or does not move is left out.
 """
 
-from odradek.handlers.authorization import DESCRIBE, on_cluster
 from odradek.handlers.call import Call
 from odradek.handlers.controller.active import controller_of
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k46_list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
 )
 from odradek.reactor.pending import Pending
+from odradek.security.acl import DESCRIBE
 
 
 @serves(ListPartitionReassignmentsRequest, versions="0", on=("controller",), allow=on_cluster(DESCRIBE))

@@ -6,13 +6,14 @@ Who may: ALTER_CONFIGS on the cluster. Errors: NOT_CONTROLLER; per entity INVALI
 that cannot be.
 """
 
-from odradek.handlers.authorization import ALTER_CONFIGS, on_cluster
 from odradek.handlers.call import Call
 from odradek.handlers.controller.active import controller_of
 from odradek.handlers.k49_alter_client_quotas import refuse_alter_client_quotas
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k49_alter_client_quotas import AlterClientQuotasRequest, AlterClientQuotasResponse
 from odradek.reactor.pending import Pending
+from odradek.security.acl import ALTER_CONFIGS
 
 
 @serves(

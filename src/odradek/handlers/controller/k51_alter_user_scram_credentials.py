@@ -4,16 +4,17 @@ Who may: ALTER on the cluster. Errors: NOT_CONTROLLER; UNSUPPORTED_VERSION below
 UNACCEPTABLE_CREDENTIAL, UNSUPPORTED_SASL_MECHANISM, RESOURCE_NOT_FOUND, DUPLICATE_RESOURCE.
 """
 
-from odradek.handlers.authorization import ALTER, on_cluster
 from odradek.handlers.call import Call
 from odradek.handlers.controller.active import controller_of
 from odradek.handlers.k51_alter_user_scram_credentials import refuse_alter_user_scram_credentials
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k51_alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
 )
 from odradek.reactor.pending import Pending
+from odradek.security.acl import ALTER
 
 
 @serves(

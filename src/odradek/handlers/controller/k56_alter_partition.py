@@ -9,12 +9,13 @@ INVALID_UPDATE_VERSION, INVALID_REQUEST, INELIGIBLE_REPLICA (OPERATION_NOT_ATTEM
 when the change gave it another leader.
 """
 
-from odradek.handlers.authorization import CLUSTER_ACTION, on_cluster
 from odradek.handlers.call import Call
 from odradek.handlers.controller.active import controller_of
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k56_alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from odradek.reactor.pending import Pending
+from odradek.security.acl import CLUSTER_ACTION
 
 
 @serves(AlterPartitionRequest, versions="0-3", on=("controller",), allow=on_cluster(CLUSTER_ACTION))

@@ -7,12 +7,13 @@ Who may: ALTER on the cluster. Errors: NOT_CONTROLLER; INVALID_UPDATE_VERSION, f
 for the whole request in the 4.3 profile.
 """
 
-from odradek.handlers.authorization import ALTER, on_cluster
 from odradek.handlers.call import Call
 from odradek.handlers.controller.active import controller_of
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k57_update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
 from odradek.reactor.pending import Pending
+from odradek.security.acl import ALTER
 
 
 @serves(UpdateFeaturesRequest, versions="0-2", on=("controller",), allow=on_cluster(ALTER))

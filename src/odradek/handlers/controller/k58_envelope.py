@@ -7,8 +7,8 @@ request inside is part of the response inside.
 """
 
 from odradek.handlers import table
-from odradek.handlers.authorization import CLUSTER_ACTION, on_cluster
 from odradek.handlers.call import Call, LocalConnection
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import Served, serves
 from odradek.protocol import apis, releases
 from odradek.protocol.declare import Request, Response
@@ -26,6 +26,7 @@ from odradek.protocol.messages.k58_envelope import EnvelopeRequest, EnvelopeResp
 from odradek.protocol.messages.principal import DefaultPrincipalData
 from odradek.protocol.whole import decode_request, encode_response
 from odradek.reactor.pending import Pending
+from odradek.security.acl import CLUSTER_ACTION
 from odradek.security.principal import Principal
 
 

@@ -10,12 +10,13 @@ while another incarnation lives; UNSUPPORTED_VERSION for a feature level that th
 INVALID_REGISTRATION for its directories.
 """
 
-from odradek.handlers.authorization import CLUSTER_ACTION, on_cluster
 from odradek.handlers.call import Call
 from odradek.handlers.controller.active import controller_of
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k62_broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
 from odradek.reactor.pending import Pending
+from odradek.security.acl import CLUSTER_ACTION
 
 
 @serves(BrokerRegistrationRequest, versions="0-4", on=("controller",), allow=on_cluster(CLUSTER_ACTION))

@@ -7,12 +7,13 @@ Who may: CLUSTER_ACTION on the cluster. Errors: NOT_CONTROLLER; STALE_BROKER_EPO
 registered one.
 """
 
-from odradek.handlers.authorization import CLUSTER_ACTION, on_cluster
 from odradek.handlers.call import Call
 from odradek.handlers.controller.active import controller_of
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k63_broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from odradek.reactor.pending import Pending
+from odradek.security.acl import CLUSTER_ACTION
 
 
 @serves(BrokerHeartbeatRequest, versions="0-2", on=("controller",), allow=on_cluster(CLUSTER_ACTION))

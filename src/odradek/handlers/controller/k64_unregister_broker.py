@@ -3,12 +3,13 @@
 Who may: ALTER on the cluster. Errors: NOT_CONTROLLER; BROKER_ID_NOT_REGISTERED.
 """
 
-from odradek.handlers.authorization import ALTER, on_cluster
 from odradek.handlers.call import Call
 from odradek.handlers.controller.active import controller_of
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k64_unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
 from odradek.reactor.pending import Pending
+from odradek.security.acl import ALTER
 
 
 @serves(UnregisterBrokerRequest, versions="0", on=("controller",), allow=on_cluster(ALTER))

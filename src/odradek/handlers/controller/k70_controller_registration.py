@@ -3,15 +3,16 @@
 Who may: CLUSTER_ACTION on the cluster. Errors: NOT_CONTROLLER; UNSUPPORTED_VERSION below metadata.version 15.
 """
 
-from odradek.handlers.authorization import CLUSTER_ACTION, on_cluster
 from odradek.handlers.call import Call
 from odradek.handlers.controller.active import controller_of
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k70_controller_registration import (
     ControllerRegistrationRequest,
     ControllerRegistrationResponse,
 )
 from odradek.reactor.pending import Pending
+from odradek.security.acl import CLUSTER_ACTION
 
 
 @serves(ControllerRegistrationRequest, versions="0", on=("controller",), allow=on_cluster(CLUSTER_ACTION))

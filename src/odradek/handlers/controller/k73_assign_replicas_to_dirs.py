@@ -5,15 +5,16 @@ metadata.version 17; per partition UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION,
 no replica.
 """
 
-from odradek.handlers.authorization import CLUSTER_ACTION, on_cluster
 from odradek.handlers.call import Call
 from odradek.handlers.controller.active import controller_of
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k73_assign_replicas_to_dirs import (
     AssignReplicasToDirsRequest,
     AssignReplicasToDirsResponse,
 )
 from odradek.reactor.pending import Pending
+from odradek.security.acl import CLUSTER_ACTION
 
 
 @serves(AssignReplicasToDirsRequest, versions="0", on=("controller",), allow=on_cluster(CLUSTER_ACTION))

@@ -6,12 +6,13 @@ Who may: ALTER on the cluster. Errors: NOT_CONTROLLER; INCONSISTENT_CLUSTER_ID; 
 kraft.version 0; DUPLICATE_VOTER; REQUEST_TIMED_OUT, for a second voter cannot be reached yet.
 """
 
-from odradek.handlers.authorization import ALTER, on_cluster
 from odradek.handlers.call import Call
 from odradek.handlers.controller.quorum_change import check_quorum_change
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.errors import DuplicateVoter, RequestTimedOut
 from odradek.protocol.messages.k80_add_raft_voter import AddRaftVoterRequest, AddRaftVoterResponse
+from odradek.security.acl import ALTER
 
 
 @serves(AddRaftVoterRequest, versions="0-1", on=("controller",), allow=on_cluster(ALTER))

@@ -4,12 +4,13 @@ Who may: ALTER on the cluster. Errors: NOT_CONTROLLER; INCONSISTENT_CLUSTER_ID; 
 kraft.version 0; VOTER_NOT_FOUND; INVALID_REQUEST for the last voter, without which there is no quorum.
 """
 
-from odradek.handlers.authorization import ALTER, on_cluster
 from odradek.handlers.call import Call
 from odradek.handlers.controller.quorum_change import check_quorum_change
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.errors import InvalidRequest, VoterNotFound
 from odradek.protocol.messages.k81_remove_raft_voter import RemoveRaftVoterRequest, RemoveRaftVoterResponse
+from odradek.security.acl import ALTER
 
 
 @serves(RemoveRaftVoterRequest, versions="0", on=("controller",), allow=on_cluster(ALTER))

@@ -7,8 +7,8 @@ leads. With one voter no other answer is left: the leader knows itself.
 """
 
 from odradek.config.listeners import controller_names
-from odradek.handlers.authorization import CLUSTER_ACTION, on_cluster
 from odradek.handlers.call import Call
+from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.errors import KafkaError
@@ -20,6 +20,7 @@ from odradek.protocol.messages.k82_update_raft_voter import (
 )
 from odradek.raft.client import RaftClient
 from odradek.raft.keys import ReplicaKey
+from odradek.security.acl import CLUSTER_ACTION
 
 
 @serves(UpdateRaftVoterRequest, versions="0", on=("controller",), allow=on_cluster(CLUSTER_ACTION))
