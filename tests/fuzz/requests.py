@@ -2,7 +2,7 @@
 
 The input is what a hostile peer sends behind the length of a frame; a whole broker on simulated ports answers it. The
 invariant: the outcome is a response or a closed connection, at once or later; never another exception, and nothing that
-a handler did not expect (`Services.on_error`, the loop's `on_error`).
+a handler did not expect (the `on_error` of the broker's services, the loop's `on_error`).
 """
 
 import gzip
@@ -24,6 +24,7 @@ with redirect_stderr(StringIO()), atheris.instrument_imports(include=["odradek"]
     from broker_kit import SimBroker
     from handler_kit import Peer
     from odradek.handlers import table
+    from odradek.handlers.dispatch import Dispatcher
     from odradek.protocol import apis, releases
     from odradek.protocol.errors import PeerProtocolError
     from odradek.reactor.pending import Pending
@@ -41,9 +42,9 @@ class Target:
     def renew(self) -> None:
         self.broker = SimBroker(World(1)).wait_until_ready()
         self.failures: list[BaseException] = []
-        shared = self.broker.server.shared
-        shared.services.on_error = lambda call, error: self.failures.append(error)
-        self.dispatcher = self.broker.server.broker.dispatcher
+        services = self.broker.server.broker.services
+        services.on_error = lambda call, error: self.failures.append(error)
+        self.dispatcher = Dispatcher(services)
         self.taken = 0
 
     def take(self, frame: bytes) -> None:

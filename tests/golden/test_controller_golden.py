@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from handler_kit import common_services
 from odradek.handlers.call import LocalConnection
 from odradek.handlers.dispatch import Dispatcher
-from odradek.handlers.services import Services
+from odradek.handlers.services import ControllerServices
 from odradek.protocol import apis, registry, releases
 from odradek.protocol.errors import PeerProtocolError
 from odradek.protocol.frames import METADATA
@@ -60,17 +61,10 @@ class Broker:
             assert self.harness.create(name, partitions).error_code == 0
         if release.name == "4.3":
             self.set_cluster_default("min.insync.replicas", "1")  # what a 4.3 writes at its first start
-        self.dispatcher = Dispatcher(
-            Services(
-                self.harness.loop,
-                node_id=1,
-                cluster_id=self.harness.core.cluster_id,
-                controller=self.harness.controller,
-                raft=self.harness.quorum,
-                release=release,
-            ),
-            releases.CONTROLLER,
+        common = common_services(
+            self.harness.loop, cluster_id=self.harness.core.cluster_id, raft=self.harness.quorum, release=release
         )
+        self.dispatcher = Dispatcher(ControllerServices(common, controller=self.harness.controller))
 
     def set_cluster_default(self, name: str, value: str) -> None:
         resource = AlterConfigsResource(

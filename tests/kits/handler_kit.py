@@ -5,9 +5,11 @@ from odradek.broker.inter_broker import InterBroker
 from odradek.broker.server_log import ServerLog
 from odradek.handlers import serves as registering
 from odradek.handlers.dispatch import Dispatcher
+from odradek.handlers.error_counts import ErrorCounts
+from odradek.handlers.log_levels import LogLevels
 from odradek.handlers.refuse import refuse_by_code
 from odradek.handlers.serves import Served
-from odradek.handlers.services import Services
+from odradek.handlers.services import BrokerServices, ControllerServices, Services
 from odradek.metadata.cache import MetadataCache
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import EMPTY
@@ -62,6 +64,36 @@ class Peer:
             callback()
 
 
+class Quorum:
+    """What handlers ask a quorum whose metadata log has no voters in it."""
+
+    kraft_version = 0
+    leader_and_epoch = (NODE, 1)
+
+
+def common_services(loop, **parts):
+    """What every node has; a test gives the parts that its requests need."""
+    given = {
+        "node_id": NODE,
+        "cluster_id": CLUSTER_ID,
+        "release": releases.RELEASE_4_3,
+        "configs": None,
+        "metadata": MetadataCache(),
+        "raft": Quorum(),
+        "error_counts": ErrorCounts(),
+        "log_levels": LogLevels(),
+        "on_error": lambda call, error: None,
+        "warn": lambda line: None,
+    }
+    return Services(loop, **{**given, **parts})
+
+
+def broker_services(common, **parts):
+    """What a broker has; a test gives the parts that its requests need."""
+    names = ("logs", "replicas", "groups", "transactions", "shares", "inter_broker", "producer_ids")
+    return BrokerServices(common, **{**dict.fromkeys(names), **parts})
+
+
 class Handlers:
     """A dispatcher over real parts; `ask` answers with the decoded response."""
 
@@ -75,17 +107,17 @@ class Handlers:
         self.configs = DynamicBrokerConfig({**STATIC, **(static or {})}, release.name, log)
         self.cache = MetadataCache()
         self.inter_broker = InterBroker(self.loop, NODE, release)
-        self.services = Services(
+        common = common_services(
             self.loop,
-            node_id=NODE,
-            cluster_id=CLUSTER_ID,
             release=release,
-            layers=self.configs,
+            configs=self.configs,
             metadata=self.cache,
-            inter_broker=self.inter_broker,
             on_error=lambda call, error: self.errors.append(error),
         )
-        self.dispatcher = Dispatcher(self.services, kind)
+        self.controller = Dispatcher(ControllerServices(common, controller=None))
+        self.broker = Dispatcher(broker_services(common, inter_broker=self.inter_broker))
+        self.dispatcher = self.broker if kind == releases.BROKER else self.controller
+        self.services = self.dispatcher.services
         self.replay(*records)
 
     def replay(self, *records):

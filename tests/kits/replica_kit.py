@@ -6,10 +6,10 @@ as the handler has returned, as the network does with its receive buffer.
 
 from itertools import count
 
+from handler_kit import broker_services, common_services
 from log_kit import batch
 from manager_kit import CrashedError, SimBroker, layers
 from odradek.handlers.dispatch import Dispatcher
-from odradek.handlers.services import Services
 from odradek.log.manager.manager import LogManager
 from odradek.metadata import image as images
 from odradek.metadata.delta import MetadataDelta
@@ -58,12 +58,12 @@ class DataPlane:
             release=self.release,
             **options,
         )
-        self.services = Services(
-            self.loop, node_id=NODE, cluster_id="c", replicas=self.replicas, logs=self.logs, release=self.release
-        )
         self.unexpected = []  # what handlers raised that is no error of the protocol
-        self.services.on_error = lambda call, error: self.unexpected.append(error)
-        self.dispatcher = Dispatcher(self.services, releases.BROKER)
+        common = common_services(
+            self.loop, release=self.release, on_error=lambda call, error: self.unexpected.append(error)
+        )
+        self.services = broker_services(common, replicas=self.replicas, logs=self.logs)
+        self.dispatcher = Dispatcher(self.services)
         self.image = images.EMPTY
         self.ids = count(1000)
         self.topic_ids = {}

@@ -334,7 +334,7 @@ class GroupStory:
 
     def core(self):
         server = self.broker.server
-        services = getattr(server.shared, "services", None)
+        services = getattr(server.broker, "services", None)
         groups = getattr(services, "groups", None)
         shard = None if groups is None else groups.shards.get(0)
         return shard.core if shard is not None and shard.state is ACTIVE else None

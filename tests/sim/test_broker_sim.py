@@ -244,7 +244,7 @@ def test_coordinators_are_never_told_of_an_older_image_after_a_newer_one(broker,
     """The files of a large topic take longer than those of a small one that was made after it. Was the large one told
     last, the small one would be gone for groups until something else changes.
     """
-    groups = broker.server.broker.dispatcher.services.groups
+    groups = broker.server.broker.services.groups
     other = SimClient(broker.world, "other", broker.address)
     making = [client.send(create("large", partitions=200), 5)]
     broker.world.run_for(5)

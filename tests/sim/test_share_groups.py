@@ -56,7 +56,7 @@ def client(broker):
 
 def validated(broker):
     """Every core holds to what it must."""
-    services = broker.server.shared.services
+    services = broker.server.broker.services
     for shard in [*services.groups.shards, *services.shares.coordinator.shards]:
         shard.core.validate()
 
@@ -201,7 +201,7 @@ def test_what_could_not_be_written_has_not_happened(broker, client):
     one = ShareConsumer(broker, "one").join()
     (place,) = one.assigned
     assert one.poll()[0] == [(0, 0, 1)]
-    shards = broker.server.shared.services.shares.coordinator.shards
+    shards = broker.server.broker.services.shares.coordinator.shards
     away, shards._by_index = shards._by_index, {}
     assert one.codes((place, 0, 0, ACCEPT)) == [errors.CoordinatorNotAvailable.code]
     shards._by_index = away
@@ -215,7 +215,7 @@ def test_a_session_that_is_opened_again_and_again_leaves_nothing_behind(broker, 
     one = ShareConsumer(broker, "one").join()
     for _ in range(50):
         assert one.client.ask(one.request(epoch=0, max_wait_ms=0), 2).error_code == 0
-    manager = broker.server.shared.services.shares.partitions
+    manager = broker.server.broker.services.shares.partitions
     assert len(manager.sessions) == 1
     one.client.close()
     broker.world.run_for(1000)
@@ -423,7 +423,7 @@ def test_a_topic_goes(broker, client):
     broker.world.run_for(6000)
     one.heartbeat()
     assert one.assigned == []
-    (coordinator,) = broker.server.shared.services.shares.coordinator.shards
+    (coordinator,) = broker.server.broker.services.shares.coordinator.shards
     assert coordinator.core.states == {}
     assert offsets_of(client) == {}
 
@@ -516,10 +516,10 @@ def test_a_group_is_deleted_with_its_state(broker, client):
     assert delete(client) == 0
     assert delete(client) == errors.GroupIdNotFound.code
     assert offsets_of(client) == {}
-    (coordinator,) = broker.server.shared.services.shares.coordinator.shards
+    (coordinator,) = broker.server.broker.services.shares.coordinator.shards
     assert coordinator.core.states == {}
     broker.stop()
     broker.restart()
     validated(broker)
-    (shard,) = broker.server.shared.services.groups.shards
+    (shard,) = broker.server.broker.services.groups.shards
     assert shard.core.shares.groups == {}

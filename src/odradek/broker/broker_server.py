@@ -5,7 +5,7 @@ start   listeners bound ─ registered ─ caught up with the metadata log ─ l
 stop    controlled shutdown ─ listeners drained ─ replicas and logs closed cleanly ─ no more heartbeats
 """
 
-from odradek.broker import dynamic_config, node_metrics
+from odradek.broker import node_metrics
 from odradek.broker.coordinators import Coordinators
 from odradek.broker.directory_assignments import DirectoryAssignments
 from odradek.broker.failures import DirFailures, OnFatal
@@ -14,6 +14,7 @@ from odradek.broker.listening import HostName, advertised_endpoints, bind
 from odradek.broker.load_report import LoadReport
 from odradek.broker.metadata_publisher import BrokerMetadataPublisher
 from odradek.broker.producer_ids import ProducerIds
+from odradek.broker.reconfiguration import tell_of_changes
 from odradek.broker.server_log import Logger
 from odradek.broker.shared import Shared
 from odradek.broker.start_refused import StartRefused
@@ -21,6 +22,7 @@ from odradek.broker.unenforced import Unenforced
 from odradek.config.listeners import Endpoint, controller_names, endpoints, inter_broker_listener
 from odradek.handlers.dispatch import Dispatcher
 from odradek.handlers.internal_topics import INTERNAL, reason_not_to_be
+from odradek.handlers.services import BrokerServices
 from odradek.log.log import Log
 from odradek.log.manager.log_dir import LogDirRefused
 from odradek.log.manager.manager import LogManager
@@ -45,10 +47,10 @@ class BrokerServer:
         "_on_fatal",
         "_shared",
         "advertised",
-        "dispatcher",
         "lifecycle",
         "logs",
         "replicas",
+        "services",
         "socket_server",
     )
 
@@ -57,7 +59,6 @@ class BrokerServer:
         self._shared = shared
         self._on_fatal = on_fatal
         self._log = self._logger("kafka.server.BrokerServer")
-        self.dispatcher = Dispatcher(shared.services, releases.BROKER)
         self.socket_server = SocketServer(
             shared.loop, shared.config, shared.metrics, tls=shared.tls, poisons=shared.poisons
         )
@@ -65,14 +66,14 @@ class BrokerServer:
         self.lifecycle = self._make_lifecycle()
         self.logs: LogManager | None = None
         self.replicas: ReplicaManager | None = None
+        self.services: BrokerServices | None = None  # what its handlers work with, once the logs are loaded
         self._coordinators: Coordinators | None = None
-        self._offer_parts()
 
     def _listen(self, host_name: HostName) -> list[Endpoint]:
         config = self._shared.config
         of_controllers = set(controller_names(config))
         bound = {
-            endpoint.listener: bind(self.socket_server, endpoint, self.dispatcher.serve, "data")
+            endpoint.listener: bind(self.socket_server, endpoint, "data")
             for endpoint in endpoints(config, "listeners")
             if endpoint.listener not in of_controllers
         }
@@ -103,14 +104,6 @@ class BrokerServer:
         cordoned = () if self.logs is None else self.logs.dirs.cordoned
         return [directory for path, directory in self._shared.dirs.directory_ids.items() if path in cordoned]
 
-    def _offer_parts(self) -> None:
-        shared, services = self._shared, self._shared.services
-        services.lifecycle = self.lifecycle
-        services.broker_epoch = lambda: self.lifecycle.broker_epoch
-        services.socket_server = self.socket_server
-        services.producer_ids = ProducerIds(shared.loop, shared.inter_broker, shared.node_id, services.broker_epoch)
-        shared.inter_broker.attach(releases.BROKER, self.dispatcher, inter_broker_listener(shared.config))
-
     # Start
 
     async def start(self) -> None:
@@ -120,9 +113,9 @@ class BrokerServer:
         self._shared.loader.add_publisher(applied)
         waits = self._shared.waits
         await self._register()
-        await self._load_logs()
+        logs = await self._load_logs()
         with waits.on(lambda: "the replicas that the metadata names to be opened"):
-            await self._follow_metadata()
+            await self._follow_metadata(logs)
         self._ensure_protected()
         with waits.on(lambda: f"the controller to unfence this broker: {self.lifecycle.last_answer}"):
             await self.lifecycle.set_ready_to_unfence()
@@ -154,10 +147,10 @@ class BrokerServer:
         reasons = (reason_not_to_be(topic, config, len(image.cluster.brokers)) for topic in missing)
         return [reason for reason in reasons if reason is not None]
 
-    async def _load_logs(self) -> None:
+    async def _load_logs(self) -> LogManager:
         shared = self._shared
         of_topics = shared.cache.image.configs.by_resource.items()
-        self.logs = shared.services.logs = LogManager(
+        logs = self.logs = LogManager(
             shared.loop,
             shared.configs.current,
             log_dirs=shared.dirs.log_dirs,
@@ -172,18 +165,19 @@ class BrokerServer:
             self._on_fatal,
             shared.loop.ports.clock.mono_ms,
         )
-        self.logs.dirs.listen(failures.failed)
-        self.logs.dirs.listen_when_full(failures.full)
-        self.logs.dirs.listen_to_damage(failures.damaged)
+        logs.dirs.listen(failures.failed)
+        logs.dirs.listen_when_full(failures.full)
+        logs.dirs.listen_to_damage(failures.damaged)
         try:
             report = LoadReport(self._logger("kafka.log.LogManager"))
-            self.logs.on_reindexed = report.reindexed
+            logs.on_reindexed = report.reindexed
             with shared.waits.on(lambda: f"the logs to be loaded: {report.state}"):
-                await self.logs.start(is_stray=self._is_stray, on_progress=report.tell, locked=shared.dirs.locked)
+                await logs.start(is_stray=self._is_stray, on_progress=report.tell, locked=shared.dirs.locked)
         except (LogDirRefused, errors.KafkaStorageError) as error:
             raise StartRefused(str(error)) from error
-        failures.tell_damaged_checkpoints(self.logs.dirs.online)
-        failures.tell_strays(self.logs.dirs.online)
+        failures.tell_damaged_checkpoints(logs.dirs.online)
+        failures.tell_strays(logs.dirs.online)
+        return logs
 
     def _is_stray(self, topic: str, partition: int, topic_id: bytes | None) -> bool:
         """Whether the metadata knows no such replica of this broker: its directory is kept aside."""
@@ -193,10 +187,9 @@ class BrokerServer:
         state = found.partitions.get(partition)
         return state is None or self._shared.node_id not in state.replicas
 
-    async def _follow_metadata(self) -> None:
-        shared, logs = self._shared, self.logs
-        assert logs is not None
-        self.replicas = shared.services.replicas = ReplicaManager(
+    async def _follow_metadata(self, logs: LogManager) -> None:
+        shared = self._shared
+        replicas = self.replicas = ReplicaManager(
             shared.loop,
             logs,
             shared.node_id,
@@ -204,15 +197,47 @@ class BrokerServer:
             shared.metrics,
             release=shared.release,
         )
-        node_metrics.register(shared.metrics, shared.services)
-        dynamic_config.wire(shared.configs, shared.services)
-        coordinators = self._coordinators = Coordinators(shared.services, self._logger)
+        node_metrics.register(shared, self.lifecycle, logs)
+        coordinators = self._serve_with(logs, replicas)
+        self._tell_of_changes(logs, replicas, coordinators)
         log = self._logger("kafka.server.metadata.BrokerMetadataPublisher")
-        assignments = self._assign_dirs(logs)
-        publisher = BrokerMetadataPublisher(shared.loop, shared.services, assignments, coordinators, log)
+        publisher = BrokerMetadataPublisher(shared, logs, replicas, self._assign_dirs(logs), coordinators, log)
         shared.loader.add_publisher(publisher)
         shared.loader.add_publisher(Unenforced(shared.release, self._logger("kafka.server.KafkaConfig")))
         await publisher.first_published
+
+    def _serve_with(self, logs: LogManager, replicas: ReplicaManager) -> Coordinators:
+        """Puts together what handlers work with; clients are served once the listeners are enabled, the broker now."""
+        shared = self._shared
+        producer_ids = ProducerIds(
+            shared.loop, shared.inter_broker, shared.node_id, lambda: self.lifecycle.broker_epoch
+        )
+        coordinators = self._coordinators = Coordinators(shared, replicas, producer_ids, self._logger)
+        self.services = BrokerServices(
+            shared.services(),
+            logs=logs,
+            replicas=replicas,
+            groups=coordinators.groups,
+            transactions=coordinators.transactions,
+            shares=coordinators.shares,
+            inter_broker=shared.inter_broker,
+            producer_ids=producer_ids,
+        )
+        dispatcher = Dispatcher(self.services, shared.faults)
+        self.socket_server.serve_with(dispatcher.serve)
+        shared.inter_broker.attach(releases.BROKER, dispatcher, inter_broker_listener(shared.config))
+        return coordinators
+
+    def _tell_of_changes(self, logs: LogManager, replicas: ReplicaManager, coordinators: Coordinators) -> None:
+        tell_of_changes(
+            self._shared.configs,
+            executor=self._shared.loop.ports.executor,
+            logs=logs,
+            lifecycle=self.lifecycle,
+            socket_server=self.socket_server,
+            replicas=replicas,
+            groups=coordinators.groups,
+        )
 
     def _assign_dirs(self, logs: LogManager) -> DirectoryAssignments:
         log = self._logger("org.apache.kafka.server.AssignmentsManager")

@@ -4,10 +4,10 @@ A publisher of the loader: from the image it learns when the metadata level know
 own is there already.
 """
 
-from odradek.broker.inter_broker import ACTIVE_CONTROLLER
 from odradek.broker.server_log import Logger
 from odradek.broker.shared import Shared
 from odradek.config.listeners import PROTOCOLS, Endpoint
+from odradek.handlers.broker_parts import ACTIVE_CONTROLLER
 from odradek.metadata import versions
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage

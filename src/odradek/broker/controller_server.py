@@ -17,6 +17,7 @@ from odradek.controller.config import ControllerConfig, SnapshotConfig
 from odradek.controller.quorum_controller import QuorumController
 from odradek.controller.snapshots import SnapshotGenerator
 from odradek.handlers.dispatch import Dispatcher
+from odradek.handlers.services import ControllerServices
 from odradek.log.failure import is_for_want_of_space
 from odradek.metadata.bootstrap import bootstrap_of_release, read_bootstrap
 from odradek.metadata.loader import MetadataLoader
@@ -43,25 +44,25 @@ FIRST_RECORDS_MAX = 100  # in a log that is longer, they have been written long 
 
 
 class ControllerServer:
-    __slots__ = ("_log", "_on_fatal", "_shared", "controller", "dispatcher", "endpoints", "socket_server")
+    __slots__ = ("_log", "_on_fatal", "_shared", "controller", "endpoints", "services", "socket_server")
 
     def __init__(self, shared: Shared, on_fatal: OnFatal) -> None:
         """Binds the listeners. StartRefused."""
         self._shared = shared
         self._on_fatal = on_fatal
         self._log = shared.log.logger("kafka.server.ControllerServer", f"[ControllerServer id={shared.node_id}] ")
-        self.dispatcher = Dispatcher(shared.services, releases.CONTROLLER)
         self.socket_server = SocketServer(
             shared.loop, shared.config, shared.metrics, tls=shared.tls, poisons=shared.poisons
         )
         self.endpoints = self._listen()
         self.controller: QuorumController | None = None
+        self.services: ControllerServices | None = None  # what its handlers work with, from `start` on
         self._make_quorum()
 
     def _listen(self) -> list[Endpoint]:
         names = controller_names(self._shared.config)
         return [
-            bind(self.socket_server, endpoint, self.dispatcher.serve, "control")
+            bind(self.socket_server, endpoint, "control")
             for endpoint in endpoints(self._shared.config, "listeners")
             if endpoint.listener in names
         ]
@@ -78,7 +79,7 @@ class ControllerServer:
             has_pre_vote=versions[VOTE][1] >= PRE_VOTE_FROM,
             fetch_version=versions[FETCH][1],
         )
-        shared.raft = shared.services.raft = RaftClient(
+        shared.raft = RaftClient(
             shared.loop,
             shared.jobs,
             settings,
@@ -109,15 +110,22 @@ class ControllerServer:
         except errors.KafkaError as error:
             raise StartRefused(not_opened(error)) from error
         self._ensure_alone()
-        self.controller = shared.services.controller = await self._make_controller()
-        self.controller.start()
+        controller = self.controller = await self._make_controller()
+        controller.start()
         shared.raft.register(shared.loader)
-        shared.inter_broker.attach(releases.CONTROLLER, self.dispatcher, self.endpoints[0].listener)
+        self._serve_with(controller)
         with shared.waits.on(lambda: "this node to lead its quorum, and to read the metadata log"):
-            await self.controller.until_active()
-        self._ensure_supported(self.controller)
+            await controller.until_active()
+        self._ensure_supported(controller)
         self.socket_server.enable()
         self._add_publishers()
+
+    def _serve_with(self, controller: QuorumController) -> None:
+        shared = self._shared
+        self.services = ControllerServices(shared.services(), controller=controller)
+        dispatcher = Dispatcher(self.services, shared.faults)
+        self.socket_server.serve_with(dispatcher.serve)
+        shared.inter_broker.attach(releases.CONTROLLER, dispatcher, self.endpoints[0].listener)
 
     def _ensure_voters(self) -> None:
         """A release that gave its dirs no ids kept the voters in its config; later ones look for them in the log."""

@@ -3,16 +3,18 @@
 from collections.abc import Callable
 from typing import Protocol
 
+from odradek.broker.producer_ids import ProducerIds
 from odradek.broker.server_log import Logger
+from odradek.broker.shared import Shared
 from odradek.broker.shares import Shares
 from odradek.coordinator.group.coordinator import GroupCoordinator
 from odradek.coordinator.group.share.effects import InitializeState
 from odradek.coordinator.metrics import register_groups, register_transactions
 from odradek.coordinator.shard import Tell
 from odradek.coordinator.transaction.coordinator import TransactionCoordinator
-from odradek.handlers.services import Services
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage
+from odradek.replica.manager import ReplicaManager
 from odradek.replica.partition import Partition
 
 _LOGGERS = (
@@ -29,35 +31,32 @@ class Coordinator(Protocol):
 
 
 class Coordinators:
-    __slots__ = ("_all",)
+    """`shares` is None in a release that has no share groups."""
 
-    def __init__(self, services: Services, logger: Callable[[str], Logger]) -> None:
+    __slots__ = ("_all", "groups", "shares", "transactions")
+
+    def __init__(
+        self, shared: Shared, replicas: ReplicaManager, producer_ids: ProducerIds, logger: Callable[[str], Logger]
+    ) -> None:
         """`logger` makes the one of a name: each coordinator has Kafka's own."""
         groups, transactions, shares = (_teller(logger(name)) for name in _LOGGERS)
-        services.groups = GroupCoordinator(
-            services.replicas, services.layers.current.config, services.release, tell=groups
+        self.groups = GroupCoordinator(replicas, shared.config, shared.release, tell=groups)
+        self.transactions = TransactionCoordinator(
+            replicas, shared.inter_broker, shared.cache, producer_ids, shared.config, tell=transactions
         )
-        services.transactions = TransactionCoordinator(
-            services.replicas,
-            services.inter_broker,
-            services.metadata,
-            services.producer_ids,
-            services.layers.current.config,
-            tell=transactions,
-        )
-        services.replicas.membership = services.transactions
-        register_groups(services.metrics, services.groups)
-        register_transactions(services.metrics, services.transactions)
-        self._all: list[Coordinator] = [services.groups, services.transactions]
-        if services.release.behaviour.has_share_groups:
-            self._all.append(self._share_groups(services, shares))
-        services.replicas.on_opened = self._opened
+        self.shares: Shares | None = None
+        self._all: list[Coordinator] = [self.groups, self.transactions]
+        if shared.release.behaviour.has_share_groups:
+            self._add_shares(Shares(shared, replicas, self.groups, shares))
+        register_groups(shared.metrics, self.groups)
+        register_transactions(shared.metrics, self.transactions)
+        replicas.membership = self.transactions
+        replicas.on_opened = self._opened
 
-    @staticmethod
-    def _share_groups(services: Services, tell: Tell) -> Shares:
-        shares = services.shares = Shares(services, tell)
-        services.groups.performers[InitializeState] = lambda shard, wanted: shares.groups.perform(shard, wanted)
-        return shares
+    def _add_shares(self, shares: Shares) -> None:
+        self.shares = shares
+        self._all.append(shares)
+        self.groups.performers[InitializeState] = lambda shard, wanted: shares.groups.perform(shard, wanted)
 
     def applied(self, delta: MetadataDelta, image: MetadataImage) -> None:
         """After the roles of the delta, in the order of the log."""

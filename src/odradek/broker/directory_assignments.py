@@ -7,10 +7,10 @@ controller must know, so that a failed dir takes the leadership of its own parti
 from collections.abc import Mapping
 from itertools import islice
 
-from odradek.broker.inter_broker import ACTIVE_CONTROLLER
 from odradek.broker.lifecycle import BrokerLifecycle
 from odradek.broker.server_log import Logger
 from odradek.broker.shared import Shared
+from odradek.handlers.broker_parts import ACTIVE_CONTROLLER
 from odradek.log.manager.manager import LogManager
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.versions import DIRECTORY_ASSIGNMENT

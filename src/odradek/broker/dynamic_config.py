@@ -7,7 +7,6 @@ newer controller.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from odradek.broker.server_log import Logger
 from odradek.config import broker, ignored
@@ -115,33 +114,4 @@ def any_of(*names: str) -> Callable[[str], bool]:
     return lambda name: name in wanted
 
 
-def wire(configs: DynamicBrokerConfig, services: Any) -> None:
-    """Which component hears of which configs."""
-    configs.listen(any_of("num.io.threads"), lambda layers: _resize_executor(services, layers))
-    configs.listen(_concerns_logs, lambda layers: services.logs.update_broker_defaults(layers))
-    configs.listen(any_of("cordoned.log.dirs"), lambda layers: services.lifecycle.communicate_now())
-    configs.listen(concerns_network, lambda layers: services.socket_server.update_config(layers.config))
-    configs.listen(_concerns_replicas, lambda layers: services.replicas.update_config(layers))
-    configs.listen(
-        starting_with("group.consumer.", "group.share.", "group.streams."),
-        lambda layers: services.groups.update_config(layers.config),
-    )
-
-
-LOG_PREFIXES = (
-    "log.",
-    "compression.",
-    "message.",
-    "cordoned.",
-    "num.recovery.",
-    "producer.id.",
-    "min.insync.",
-    "unclean.",
-)
-_concerns_logs = starting_with(*LOG_PREFIXES)
-_concerns_replicas = starting_with(*LOG_PREFIXES, "transaction.partition.")
 concerns_network = starting_with("num.network.", "max.connection", "ssl.", "sasl.")
-
-
-def _resize_executor(services: Any, layers: BrokerLayers) -> None:
-    services.loop.ports.executor.resize(layers.config["num.io.threads"])

@@ -14,14 +14,13 @@ from typing import Any, NamedTuple, Protocol
 
 from odradek.channel.node import Node
 from odradek.channel.unsent_requests import UnsentRequests
+from odradek.handlers.broker_parts import ACTIVE_CONTROLLER
 from odradek.protocol.declare import Request
 from odradek.protocol.errors import BrokerNotAvailable
 from odradek.protocol.releases import BROKER, CONTROLLER, Release
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 from odradek.security.principal import ANONYMOUS, Principal
-
-ACTIVE_CONTROLLER = -1  # the node id that stands for whoever is the active controller
 
 
 class Local(Protocol):

@@ -13,11 +13,12 @@ be most of the time that a start takes.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from odradek.broker.inter_broker import ACTIVE_CONTROLLER, InterBroker
+from odradek.broker.inter_broker import InterBroker
 from odradek.broker.server_log import Logger
 from odradek.config.broker import TABLE
 from odradek.config.listeners import PROTOCOLS, Endpoint
 from odradek.config.snapshot import Snapshot, field, optional
+from odradek.handlers.broker_parts import ACTIVE_CONTROLLER
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
 from odradek.protocol.messages.k62_broker_registration import BrokerRegistrationRequest, Feature, Listener

@@ -1,7 +1,6 @@
 """Addresses: what a server binds, and what it tells clients to connect to."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from odradek.broker.start_refused import BadConfig, StartRefused
 from odradek.config.listeners import Endpoint, advertised
@@ -12,10 +11,10 @@ HostName = Callable[[], str]
 _EVERYWHERE = ("", "0.0.0.0", "::")
 
 
-def bind(server: SocketServer, endpoint: Endpoint, serve: Any, plane: str) -> Endpoint:
+def bind(server: SocketServer, endpoint: Endpoint, plane: str) -> Endpoint:
     """Listens there; the endpoint with the port that it got."""
     try:
-        listener = server.add_listener(endpoint, serve, plane=plane)
+        listener = server.add_listener(endpoint, plane=plane)
     except OSError as error:
         where = shown(endpoint.host or "0.0.0.0", endpoint.port)
         remedy = "set another --listen HOST:PORT, or other listeners" if plane == "data" else "set other listeners"

@@ -14,36 +14,50 @@ needs an open log, as a coordinator does, is told of each when it is open.
 from odradek.broker.coordinators import Coordinators
 from odradek.broker.directory_assignments import DirectoryAssignments
 from odradek.broker.server_log import Logger
+from odradek.broker.shared import Shared
 from odradek.config.errors import ConfigError
-from odradek.handlers.services import Services
+from odradek.log.manager.manager import LogManager
 from odradek.metadata.configs import ALL_BROKERS, BROKER, TOPIC
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage
-from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 from odradek.replica.apply import Around
+from odradek.replica.manager import ReplicaManager
 
 
 class BrokerMetadataPublisher:
     """`first_published` is done when the replicas of the first image are open."""
 
-    __slots__ = ("_assignments", "_coordinators", "_log", "_loop", "_own_name", "_services", "first_published")
+    __slots__ = (
+        "_assignments",
+        "_configs",
+        "_coordinators",
+        "_log",
+        "_logs",
+        "_loop",
+        "_own_name",
+        "_replicas",
+        "first_published",
+    )
 
     def __init__(
         self,
-        loop: Loop,
-        services: Services,
+        shared: Shared,
+        logs: LogManager,
+        replicas: ReplicaManager,
         assignments: DirectoryAssignments,
         coordinators: Coordinators,
         log: Logger,
     ) -> None:
-        self._loop = loop
-        self._services = services
+        self._loop = shared.loop
+        self._configs = shared.configs
+        self._logs = logs
+        self._replicas = replicas
         self._assignments = assignments
         self._coordinators = coordinators
-        self._own_name = str(services.node_id)
+        self._own_name = str(shared.node_id)
         self._log = log
-        self.first_published: Pending[None] = loop.pending()
+        self.first_published: Pending[None] = shared.loop.pending()
 
     def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
         self._loop.spawn(self._apply(delta, image))
@@ -54,7 +68,7 @@ class BrokerMetadataPublisher:
             after_roles=lambda: self._tell_coordinators(delta, image),
         )
         try:
-            await self._services.replicas.apply(delta, image, around)
+            await self._replicas.apply(delta, image, around)
             self._assignments.applied(delta)
         except Exception as error:  # noqa: BLE001 - later images still have to be applied
             self._log.error(f"Error applying the metadata up to offset {image.offset} to the replicas.", error)
@@ -71,14 +85,14 @@ class BrokerMetadataPublisher:
     def _apply_configs(self, delta: MetadataDelta, image: MetadataImage) -> None:
         changed, configs = delta.configs.changed, image.configs
         if (BROKER, ALL_BROKERS) in changed or (BROKER, self._own_name) in changed:
-            self._services.layers.update(configs.of(BROKER, ALL_BROKERS), configs.of(BROKER, self._own_name))
+            self._configs.update(configs.of(BROKER, ALL_BROKERS), configs.of(BROKER, self._own_name))
         for resource_type, name in changed:
             if resource_type == TOPIC:
                 self._update_topic(name, image)
 
     def _update_topic(self, name: str, image: MetadataImage) -> None:
         try:
-            self._services.logs.update_topic_config(name, image.configs.of(TOPIC, name))
-            self._services.replicas.update_topic_config(name)
+            self._logs.update_topic_config(name, image.configs.of(TOPIC, name))
+            self._replicas.update_topic_config(name)
         except ConfigError as error:
             self._log.error(f"The configs of the topic {name} could not be taken over: {error}")

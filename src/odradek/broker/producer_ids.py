@@ -7,7 +7,8 @@ next block is asked for when a tenth of the current one is left, so that nobody 
 from collections import deque
 from collections.abc import Callable
 
-from odradek.broker.inter_broker import ACTIVE_CONTROLLER, InterBroker
+from odradek.broker.inter_broker import InterBroker
+from odradek.handlers.broker_parts import ACTIVE_CONTROLLER
 from odradek.protocol import errors
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending

@@ -27,7 +27,7 @@ from odradek.config.errors import ConfigError
 from odradek.config.legacy_cluster import refuse_legacy_cluster
 from odradek.handlers.faults import Faults
 from odradek.network.listener_security import MakeTlsContext
-from odradek.protocol.releases import by_name
+from odradek.protocol.releases import Release, by_name
 from odradek.reactor.called import name_of
 from odradek.reactor.coroutine_task import Task
 from odradek.reactor.loop import Loop
@@ -168,12 +168,20 @@ class KafkaRaftServer:
             start_checks.check_login(self._properties, release)
             raise
 
-    def _shared_of(self, configs: DynamicBrokerConfig, dirs: NodeDirs, release: Any) -> Shared:
-        shared = Shared(self.loop, self.log, configs, release, dirs, self._waits, self._tls, self._poisons)
-        shared.services.on_error = self._request_failed
-        shared.services.warn = self.log.logger("kafka.server.KafkaApis").warn
-        shared.services.faults = self._faults
-        return shared
+    def _shared_of(self, configs: DynamicBrokerConfig, dirs: NodeDirs, release: Release) -> Shared:
+        return Shared(
+            self.loop,
+            self.log,
+            configs,
+            release,
+            dirs,
+            self._waits,
+            self._tls,
+            self._poisons,
+            self._faults,
+            on_error=self._request_failed,
+            warn=self.log.logger("kafka.server.KafkaApis").warn,
+        )
 
     def _warn(self, warnings: Sequence[str]) -> None:
         log = self.log.logger("kafka.server.KafkaConfig")
@@ -266,7 +274,7 @@ class KafkaRaftServer:
             self._log.fatal(reason)
             self._on_fatal(reason)
 
-    def _request_failed(self, call: Any, error: BaseException) -> None:
+    def _request_failed(self, call: object, error: BaseException) -> None:
         self.log.logger("kafka.server.KafkaApis").error(f"Unexpected error handling request {call!r}", error)
 
     def unexpected(self, error: BaseException, source: Any) -> None:

@@ -8,8 +8,10 @@ from odradek.broker.node_dirs import NodeDirs
 from odradek.broker.server_log import ServerLog
 from odradek.broker.start_waits import StartWaits
 from odradek.config.parsed import Config
+from odradek.handlers.error_counts import ErrorCounts
+from odradek.handlers.faults import Faults
 from odradek.handlers.log_levels import LogLevels
-from odradek.handlers.services import Services
+from odradek.handlers.services import OnError, Services, Warn
 from odradek.metadata.cache import MetadataCache
 from odradek.metadata.loader import MetadataLoader
 from odradek.metrics.registry import Registry
@@ -29,19 +31,23 @@ class Shared:
         "cache",
         "configs",
         "dirs",
+        "error_counts",
+        "faults",
         "inter_broker",
         "jobs",
         "loader",
         "log",
+        "log_levels",
         "loop",
         "metrics",
         "node_id",
+        "on_error",
         "poisons",
         "raft",
         "release",
-        "services",
         "tls",
         "waits",
+        "warn",
     )
 
     loader: MetadataLoader
@@ -56,7 +62,10 @@ class Shared:
         dirs: NodeDirs,
         waits: StartWaits,
         tls: MakeTlsContext | None,
-        poisons: bool = False,
+        poisons: bool,
+        faults: Faults | None,
+        on_error: OnError,
+        warn: Warn,
     ) -> None:
         self.loop = loop
         self.log = log
@@ -66,24 +75,34 @@ class Shared:
         self.waits = waits
         self.tls = tls
         self.poisons = poisons  # what was received is overwritten as soon as it is dead
+        self.faults = faults
+        self.on_error = on_error
+        self.warn = warn
         self.node_id: int = configs.config["node.id"]
         self.jobs = JobQueue(loop)
         self.metrics = Registry(loop.ports.clock.mono_ms)
         self.cache = MetadataCache()
         self.inter_broker = InterBroker(loop, self.node_id, release)
-        self.services = Services(
-            loop,
+        self.error_counts = ErrorCounts()
+        self.log_levels = LogLevels()
+        self.metrics.before_reading(lambda: self.error_counts.hand_in(self.metrics))
+        log.levels = self.log_levels.levels
+
+    def services(self) -> Services:
+        """What the handlers of both roles have in common, once the quorum is there."""
+        return Services(
+            self.loop,
             node_id=self.node_id,
-            cluster_id=dirs.cluster_id,
-            release=release,
-            layers=configs,
+            cluster_id=self.cluster_id,
+            release=self.release,
+            configs=self.configs,
             metadata=self.cache,
-            inter_broker=self.inter_broker,
-            metrics=self.metrics,
-            log_levels=LogLevels(),
+            raft=self.raft,
+            error_counts=self.error_counts,
+            log_levels=self.log_levels,
+            on_error=self.on_error,
+            warn=self.warn,
         )
-        self.metrics.before_reading(lambda: self.services.error_counts.hand_in(self.metrics))
-        log.levels = self.services.log_levels.levels
 
     @property
     def config(self) -> Config:

@@ -2,11 +2,13 @@
 
 from typing import TYPE_CHECKING
 
+from odradek.broker.shared import Shared
+from odradek.coordinator.group.coordinator import GroupCoordinator
 from odradek.coordinator.shard import Tell
 from odradek.coordinator.share.coordinator import ShareCoordinator
-from odradek.handlers.services import Services
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage
+from odradek.replica.manager import ReplicaManager
 
 if TYPE_CHECKING:
     from odradek.coordinator.group.share.service import ShareGroupService
@@ -15,12 +17,23 @@ if TYPE_CHECKING:
 
 
 class Shares:
-    __slots__ = ("_groups", "_partitions", "_persister", "_services", "_tell", "coordinator")
+    __slots__ = (
+        "_group_coordinator",
+        "_groups",
+        "_partitions",
+        "_persister",
+        "_replicas",
+        "_shared",
+        "_tell",
+        "coordinator",
+    )
 
-    def __init__(self, services: Services, tell: Tell) -> None:
-        self._services = services
+    def __init__(self, shared: Shared, replicas: ReplicaManager, groups: GroupCoordinator, tell: Tell) -> None:
+        self._shared = shared
+        self._replicas = replicas
+        self._group_coordinator = groups
         self._tell = tell
-        self.coordinator = ShareCoordinator(services.replicas, services.layers.current.config, tell=tell)
+        self.coordinator = ShareCoordinator(replicas, shared.config, tell=tell)
         self._persister: StatePersister | None = None
         self._groups: ShareGroupService | None = None
         self._partitions: SharePartitionManager | None = None
@@ -30,8 +43,8 @@ class Shares:
         if self._persister is None:
             from odradek.coordinator.share.persister import StatePersister
 
-            services = self._services
-            self._persister = StatePersister(services.loop, services.inter_broker, services.metadata, services.node_id)
+            shared = self._shared
+            self._persister = StatePersister(shared.loop, shared.inter_broker, shared.cache, shared.node_id)
         return self._persister
 
     @property
@@ -39,13 +52,13 @@ class Shares:
         if self._groups is None:
             from odradek.coordinator.group.share.service import ShareGroupService
 
-            services = self._services
+            shared = self._shared
             self._groups = ShareGroupService(
-                services.loop,
-                services.groups,
+                shared.loop,
+                self._group_coordinator,
                 self.persister,
-                services.inter_broker,
-                services.metadata,
+                shared.inter_broker,
+                shared.cache,
                 self._tell,
             )
         return self._groups
@@ -55,8 +68,7 @@ class Shares:
         if self._partitions is None:
             from odradek.replica.share.manager import SharePartitionManager
 
-            services = self._services
-            self._partitions = SharePartitionManager(services.replicas, self.persister, services.layers.current.config)
+            self._partitions = SharePartitionManager(self._replicas, self.persister, self._shared.config)
         return self._partitions
 
     def applied(self, delta: MetadataDelta, image: MetadataImage) -> None:

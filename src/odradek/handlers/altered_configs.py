@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from odradek.handlers import broker_configs
 from odradek.handlers.broker_configs import DELETE, SET
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.config_resources import BROKER, BROKER_LOGGER, is_known
 from odradek.handlers.forward import forward
 from odradek.protocol import errors
@@ -32,7 +32,7 @@ T = TypeVar("T", bound=Struct)
 
 
 async def alter(
-    call: Call, request: Any, answer: type[Response], answer_of_resource: type[T], *, is_incremental: bool
+    call: BrokerCall, request: Any, answer: type[Response], answer_of_resource: type[T], *, is_incremental: bool
 ) -> list[T]:
     """One answer per resource of either request, whose answers are of these types."""
     resources = request.resources
@@ -66,7 +66,7 @@ def _answer(outcome: Outcome, answer_of_resource: type[T]) -> T:
 
 
 async def _by_controller(
-    call: Call, request: Any, left: list[Any], answer: type[Response]
+    call: BrokerCall, request: Any, left: list[Any], answer: type[Response]
 ) -> dict[tuple[int, str], Outcome]:
     rest = type(request)(resources=left, validate_only=request.validate_only)
     try:
@@ -88,7 +88,7 @@ def _refused(resource: Any, error: errors.KafkaError) -> Outcome:
 
 
 def _done_here(
-    call: Call, resource: Any, is_repeated: bool, is_incremental: bool, validate_only: bool
+    call: BrokerCall, resource: Any, is_repeated: bool, is_incremental: bool, validate_only: bool
 ) -> Outcome | None:
     """The outcome if the resource is refused or was the broker's own business, None if the controller is to do it."""
     try:
@@ -113,7 +113,7 @@ def _check_shape(resource: Any, is_incremental: bool) -> None:
         raise errors.InvalidRequest(f"Null value not supported for : {','.join(needs_none)}")
 
 
-def _dispatched(call: Call, resource: Any, is_incremental: bool, validate_only: bool) -> Outcome | None:
+def _dispatched(call: BrokerCall, resource: Any, is_incremental: bool, validate_only: bool) -> Outcome | None:
     kind = resource.resource_type
     if not is_known(call.services.release, kind) or (kind == BROKER_LOGGER and not is_incremental):
         raise errors.InvalidRequest(f"Unknown resource type {kind}")
@@ -125,7 +125,7 @@ def _dispatched(call: Call, resource: Any, is_incremental: bool, validate_only: 
     return None
 
 
-def _check_broker(call: Call, resource: Any, is_incremental: bool) -> None:
+def _check_broker(call: BrokerCall, resource: Any, is_incremental: bool) -> None:
     name = resource.resource_name
     if name:
         _check_own_id(call, name)
@@ -137,7 +137,7 @@ def _check_broker(call: Call, resource: Any, is_incremental: bool) -> None:
     broker_configs.check(call, name, configs)
 
 
-def _check_own_id(call: Call, name: str) -> None:
+def _check_own_id(call: BrokerCall, name: str) -> None:
     try:
         node_id = int(name)
     except ValueError:
@@ -146,7 +146,7 @@ def _check_own_id(call: Call, name: str) -> None:
         raise errors.InvalidRequest(f"Unexpected broker id, expected {call.services.node_id}, but received {name}")
 
 
-def _alter_loggers(call: Call, resource: Any, validate_only: bool) -> None:
+def _alter_loggers(call: BrokerCall, resource: Any, validate_only: bool) -> None:
     """All of them or, if one is wrong, none."""
     call.demand(acl.ALTER_CONFIGS, acl.CLUSTER, acl.CLUSTER_NAME)
     _check_own_id(call, resource.resource_name)

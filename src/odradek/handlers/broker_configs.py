@@ -10,7 +10,7 @@ from odradek.config import broker
 from odradek.config.definition import PER_BROKER
 from odradek.config.errors import ConfigError
 from odradek.config.types import LIST, text_of
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.config_resources import BROKER
 from odradek.protocol import errors
 from odradek.security import protections
@@ -25,7 +25,7 @@ class Operation(Protocol):
     value: str | None
 
 
-def check(call: Call, broker_name: str, configs: Mapping[str, str]) -> None:
+def check(call: BrokerCall, broker_name: str, configs: Mapping[str, str]) -> None:
     """Raises InvalidRequest if these cannot become the dynamic configs of that broker, or of all (no name)."""
     release = call.services.release.name
     shown = call.services.release.behaviour.names
@@ -41,9 +41,9 @@ def check(call: Call, broker_name: str, configs: Mapping[str, str]) -> None:
     _check_together(call, broker_name, {name: value for name, value in configs.items() if rows[name] is not None})
 
 
-def _check_together(call: Call, broker_name: str, configs: Mapping[str, str]) -> None:
+def _check_together(call: BrokerCall, broker_name: str, configs: Mapping[str, str]) -> None:
     image = call.services.metadata.image
-    layers = call.services.layers.current
+    layers = call.services.configs.current
     own = image.configs.of(BROKER, str(call.services.node_id))
     for_all, for_this = (image.configs.of(BROKER, ""), configs) if broker_name else (configs, own)
     try:

@@ -1,12 +1,17 @@
 """One request on its way: who sent it, from where, in which version, and what it may do."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from odradek.security.acl import OPERATIONS_OF, REFUSALS
 
 if TYPE_CHECKING:
-    from odradek.handlers.services import Services
+    from odradek.handlers.services import BrokerServices, ControllerServices, Services
+    from odradek.network.server_connection import ServerConnection
     from odradek.reactor.ports import Clock
+    from odradek.security.principal import Principal
+
+S = TypeVar("S", bound="Services", covariant=True)
 
 
 class LocalConnection:
@@ -25,7 +30,9 @@ class LocalConnection:
         "variation",
     )
 
-    def __init__(self, principal: Any, listener: str, address: tuple[str, int], *, is_privileged: bool = True) -> None:
+    def __init__(
+        self, principal: "Principal", listener: str, address: tuple[str, int], *, is_privileged: bool = True
+    ) -> None:
         self.principal = principal
         self.listener = listener
         self.address = address
@@ -37,16 +44,22 @@ class LocalConnection:
         self.client_software_version = ""
         self.variation = 0
 
+    def when_closed(self, callback: Callable[[], None]) -> None:
+        """Never: whoever sent the request lives as long as this process."""
 
-class Call:
-    """`connection` is a ServerConnection, or a LocalConnection."""
+    def forget_when_closed(self, callback: Callable[[], None]) -> None:
+        """There is nothing to forget."""
+
+
+class Call(Generic[S]):
+    """A `BrokerCall` or a `ControllerCall`: which services it has depends on the listener that it came in on."""
 
     __slots__ = ("client_id", "connection", "correlation_id", "key", "services", "version")
 
     def __init__(
         self,
-        services: "Services",
-        connection: Any,
+        services: S,
+        connection: "ServerConnection | LocalConnection",
         key: int,
         version: int,
         correlation_id: int,
@@ -60,16 +73,16 @@ class Call:
         self.client_id = client_id
 
     @property
-    def principal(self) -> Any:
+    def principal(self) -> "Principal":
         return self.connection.principal
 
     @property
     def listener(self) -> str:
-        return self.connection.listener  # type: ignore[no-any-return]
+        return self.connection.listener
 
     @property
     def address(self) -> tuple[str, int]:
-        return self.connection.address  # type: ignore[no-any-return]
+        return self.connection.address
 
     @property
     def clock(self) -> "Clock":
@@ -77,8 +90,9 @@ class Call:
 
     @property
     def throttle_ms(self) -> int:
-        """How long the client shall wait before it goes on; no quota is enforced yet."""
-        return 0
+        """How long the client shall wait before it goes on."""
+        quotas = self.services.quotas
+        return 0 if quotas is None else quotas.throttle_ms(self)
 
     def now_ms(self) -> int:
         """The time of day, for what is written or compared with a record's timestamp."""
@@ -114,3 +128,8 @@ class Call:
 
     def __repr__(self) -> str:
         return f"<Call key={self.key} version={self.version} from {self.connection.id} as {self.principal}>"
+
+
+BrokerCall: TypeAlias = "Call[BrokerServices]"
+ControllerCall: TypeAlias = "Call[ControllerServices]"
+AnyCall: TypeAlias = "Call[Services]"  # for what is served on both kinds of listeners

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.metadata.registration import BrokerRegistration, Endpoint
 
 if TYPE_CHECKING:
     from odradek.metadata.image import MetadataImage
 
 
-def brokers_on(call: Call, *, include_fenced: bool = False) -> Iterator[tuple[BrokerRegistration, Endpoint]]:
+def brokers_on(call: BrokerCall, *, include_fenced: bool = False) -> Iterator[tuple[BrokerRegistration, Endpoint]]:
     """Every broker that has the listener of this connection, with its address there; fenced ones if asked for."""
     image: MetadataImage = call.services.metadata.image
     for broker in image.cluster.brokers.values():
@@ -21,7 +21,7 @@ def brokers_on(call: Call, *, include_fenced: bool = False) -> Iterator[tuple[Br
             yield broker, endpoint
 
 
-def a_live_broker(call: Call) -> int:
+def a_live_broker(call: BrokerCall) -> int:
     """Whom clients send what is meant for the controller: any broker will do, it forwards. -1 if none is alive."""
     own = call.services.node_id
     alive = [broker.id for broker, _ in brokers_on(call)]

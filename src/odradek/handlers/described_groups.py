@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol, TypeVar
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.protocol import errors
 from odradek.security import acl
 
@@ -24,7 +24,7 @@ G = TypeVar("G", bound=Described)
 
 
 async def described_groups(
-    call: Call,
+    call: BrokerCall,
     request: DescribeRequest,
     kind: type[G],
     describe: Callable[[str], Awaitable[G]],
@@ -59,10 +59,10 @@ def failed(kind: type[G], group_id: str, error: errors.KafkaError) -> G:
     return group
 
 
-def _may_see(call: Call, topics: set[str]) -> bool:
+def _may_see(call: BrokerCall, topics: set[str]) -> bool:
     return len(call.authorize_all(acl.DESCRIBE, acl.TOPIC, sorted(topics))) == len(topics)
 
 
-def _add_operations(call: Call, request: DescribeRequest, group: Described) -> None:
+def _add_operations(call: BrokerCall, request: DescribeRequest, group: Described) -> None:
     if request.include_authorized_operations and group.error_code == errors.NONE:
         group.authorized_operations = call.authorized_operations(acl.GROUP, group.group_id)

@@ -13,21 +13,28 @@ from collections.abc import Coroutine
 from functools import partial
 from struct import Struct as Layout
 from struct import error as LayoutError  # noqa: N812 - an exception, named as one
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from odradek.broken_rule import BrokenRuleError, instance, present
 from odradek.handlers import table
 from odradek.handlers.call import Call, LocalConnection
 from odradek.handlers.error_counts import Count, ErrorCounts
-from odradek.handlers.faults import FaultAction
+from odradek.handlers.faults import FaultAction, Faults
 from odradek.handlers.serves import Served
 from odradek.handlers.services import Services
 from odradek.protocol import apis, errors
 from odradek.protocol.codec import REQUEST_HEAD_BYTES
-from odradek.protocol.declare import Request, executor
+from odradek.protocol.declare import Request, Response, executor
 from odradek.protocol.errors import PeerProtocolError
 from odradek.protocol.messages.header import RequestHeader
 from odradek.protocol.parts import Part
 from odradek.reactor.pending import Pending
+from odradek.security.principal import ANONYMOUS, Principal
+
+if TYPE_CHECKING:
+    from odradek.network.server_connection import ServerConnection
+
+S = TypeVar("S", bound=Services)
 
 Answer = list[Part] | None
 Answered = Answer | Pending[Any]
@@ -110,19 +117,21 @@ class _Route:
         self.has_flexible_answer = api.response_header_version(version) == 1
 
 
-class Dispatcher:
-    """Answers the requests of one kind of listener."""
+class Dispatcher(Generic[S]):
+    """Answers the requests of one kind of listener, that of its services."""
 
-    __slots__ = ("_routes", "kind", "services")
+    __slots__ = ("_routes", "faults", "kind", "services")
 
-    def __init__(self, services: Services, kind: str) -> None:
+    def __init__(self, services: S, faults: Faults | None = None) -> None:
+        """`faults` are asked before every request of a peer is handled; see `testing/`."""
         self.services = services
-        self.kind = kind
+        self.kind = services.kind
+        self.faults = faults
         self._routes: dict[int, _Route] = {}  # by the first four bytes of a request
 
     # From the network
 
-    def serve(self, connection: Any, frame: memoryview) -> Answered:
+    def serve(self, connection: "ServerConnection | LocalConnection", frame: memoryview) -> Answered:
         """The whole response with its length, None for none, or a Pending of either; PeerProtocolError: close."""
         try:
             key_and_version, correlation_id = _read_header(frame)
@@ -132,10 +141,9 @@ class Dispatcher:
         if len(frame) > route.bytes_max:
             raise PeerProtocolError(f"API {route.key} in {len(frame)} bytes, where {route.bytes_max} are allowed", 0)
         request, client_id, at = _decode_request(route.request_plan, route.header_plan, frame)
-        services = self.services
-        call = Call(services, connection, route.key, route.version, correlation_id, client_id)
-        if services.faults is not None:
-            return self._serve_with_faults(route, call, request, frame, at)
+        call = Call(self.services, connection, route.key, route.version, correlation_id, client_id)
+        if self.faults is not None:
+            return self._serve_with_faults(self.faults, route, call, request, frame, at)
         if route.takes_long:
             return self._answer(route, call, request)
         try:  # `_answer` for produce, fetch and others like them
@@ -150,7 +158,7 @@ class Dispatcher:
             return self._refused(route, call, request, error)
         return self._settled(route, call, request, answer)
 
-    def _serve_first(self, connection: Any, frame: memoryview) -> Answered:
+    def _serve_first(self, connection: "ServerConnection | LocalConnection", frame: memoryview) -> Answered:
         """A pair of key and version that is new, or one that gets no answer."""
         if len(frame) < REQUEST_HEAD_BYTES:
             raise PeerProtocolError(f"a request header needs at least {REQUEST_HEAD_BYTES} bytes", len(frame))
@@ -177,13 +185,12 @@ class Dispatcher:
 
     def answer_api_versions(self, frame: memoryview) -> list[Part]:
         """The answer to a frame with ApiVersions on a connection that has not authenticated yet."""
-        answer = self.serve(LocalConnection(None, "", ("", 0), is_privileged=False), frame)
-        assert isinstance(answer, list), "ApiVersions is answered at once"
-        return answer
+        answer = self.serve(LocalConnection(ANONYMOUS, "", ("", 0), is_privileged=False), frame)
+        return instance(answer, list, "ApiVersions is answered at once")
 
     # The handler and its answer
 
-    def _answer(self, route: _Route, call: Call, request: Request) -> Answered:
+    def _answer(self, route: _Route, call: Call[S], request: Request) -> Answered:
         try:
             if route.allow is not None and not call.authorize(*route.allow):
                 raise route.allow.refusal()
@@ -196,11 +203,15 @@ class Dispatcher:
             return self._refused(route, call, request, error)
         return self._settled(route, call, request, answer)
 
-    def _settled(self, route: _Route, call: Call, request: Request, answer: Any) -> Answered:
+    def _settled(
+        self, route: _Route, call: Call[S], request: Request, answer: Response | Pending[Any] | None
+    ) -> Answered:
         """What a handler has returned: its response, None for no answer, or something that it waits for."""
         try:
             if answer is None or type(answer) is route.response:
                 return self._framed_or_none(route, call, answer, route.count_at_once)
+            if not isinstance(answer, Pending):
+                raise BrokenRuleError(f"the handler of API {route.key} returned {answer!r}")
             if answer.is_done:  # it was awaited by nobody and is there already: no trip through the queue
                 return self._framed_or_none(route, call, answer.value(), route.count_errors)
             return self._park(route, call, request, answer)
@@ -209,7 +220,7 @@ class Dispatcher:
         except Exception as error:  # noqa: BLE001 - as above
             return self._refused(route, call, request, error)
 
-    def _framed_or_none(self, route: _Route, call: Call, response: Any, count: Count | None) -> Answer:
+    def _framed_or_none(self, route: _Route, call: Call[S], response: Any, count: Count | None) -> Answer:
         if response is None:
             return None
         if count is not None:
@@ -222,13 +233,12 @@ class Dispatcher:
         task.is_observed = True  # an error of its own is answered, here or by whoever is called when it is done
         return task.value() if task.is_done else task
 
-    def _park(self, route: _Route, call: Call, request: Request, waiting: Pending[Any]) -> Pending[Answer]:
-        assert isinstance(waiting, Pending), f"the handler of API {route.key} returned {waiting!r}"
+    def _park(self, route: _Route, call: Call[S], request: Request, waiting: Pending[Any]) -> Pending[Answer]:
         parked = _Parked(waiting, route.is_read)
         waiting.when_done(lambda done: self._unpark(route, call, request, done, parked))
         return parked
 
-    def _unpark(self, route: _Route, call: Call, request: Request, done: Pending[Any], parked: _Parked) -> None:
+    def _unpark(self, route: _Route, call: Call[S], request: Request, done: Pending[Any], parked: _Parked) -> None:
         if parked.is_done and done.error is not None:
             return  # given up
         try:
@@ -241,14 +251,14 @@ class Dispatcher:
             parked.deliver(answer)
 
     def _resolve_refused(
-        self, route: _Route, call: Call, request: Request, error: Exception, parked: Pending[Answer]
+        self, route: _Route, call: Call[S], request: Request, error: Exception, parked: Pending[Answer]
     ) -> None:
         try:
             parked.resolve(self._refused(route, call, request, error))
         except PeerProtocolError as closing:
             parked.fail(closing)
 
-    def _refused(self, route: _Route, call: Call, request: Request, error: Exception) -> list[Part]:
+    def _refused(self, route: _Route, call: Call[S], request: Request, error: Exception) -> list[Part]:
         """The answer to a request whose handler raised. If even that cannot be made, the connection closes."""
         try:
             response = route.refuse(request, self._as_kafka_error(call, error), route.version)
@@ -260,7 +270,7 @@ class Dispatcher:
             self.services.on_error(call, second)
             raise PeerProtocolError(f"API {route.key} could not be answered", 0) from second
 
-    def _as_kafka_error(self, call: Call, error: Exception) -> errors.KafkaError:
+    def _as_kafka_error(self, call: Call[S], error: Exception) -> errors.KafkaError:
         if isinstance(error, errors.KafkaError):
             return error
         self.services.on_error(call, error)
@@ -273,7 +283,7 @@ class Dispatcher:
         request: Request,
         version: int,
         *,
-        principal: Any,
+        principal: Principal,
         listener: str = "",
         address: tuple[str, int] = ("127.0.0.1", 0),
         client_id: str | None = None,
@@ -282,13 +292,13 @@ class Dispatcher:
 
         The message is a value on both sides: whoever sent it does not change it afterwards.
         """
-        assert request.api_key is not None
+        key = present(request.api_key, "every request has an API key")
         connection = LocalConnection(principal, listener, address)
-        call = Call(self.services, connection, request.api_key, version, 0, client_id)
-        route = self._route(request.api_key, version)
+        call = Call(self.services, connection, key, version, 0, client_id)
+        route = self._route(key, version)
         return self.services.loop.spawn(self._answer_local(route, call, request))
 
-    async def _answer_local(self, route: _Route, call: Call, request: Request) -> Any:
+    async def _answer_local(self, route: _Route, call: Call[S], request: Request) -> Any:
         try:
             if route.allow is not None and not call.authorize(*route.allow):
                 raise route.allow.refusal()
@@ -301,10 +311,11 @@ class Dispatcher:
 
     # Faults
 
-    def _serve_with_faults(self, route: _Route, call: Call, request: Any, frame: memoryview, at: int) -> Answered:
-        assert self.services.faults is not None
+    def _serve_with_faults(
+        self, faults: Faults, route: _Route, call: Call[S], request: Request, frame: memoryview, at: int
+    ) -> Answered:
         is_of_peer = not isinstance(call.connection, LocalConnection)  # else its authenticator needs the answer at once
-        action = self.services.faults.before(call, request) if is_of_peer else None
+        action = faults.before(call, request) if is_of_peer else None
         if action is None:
             return self._answer(route, call, request)
         if action.delay_ms == 0:
@@ -320,12 +331,12 @@ class Dispatcher:
         task.when_done(lambda done: _pass_on(done, parked))
         return parked
 
-    async def _act_later(self, action: FaultAction, route: _Route, call: Call, request: Request) -> Answer:
+    async def _act_later(self, action: FaultAction, route: _Route, call: Call[S], request: Request) -> Answer:
         await self.services.loop.sleep(action.delay_ms)
         answer = self._act(action, route, call, request)
         return await answer if isinstance(answer, Pending) else answer
 
-    def _act(self, action: FaultAction, route: _Route, call: Call, request: Request) -> Answered:
+    def _act(self, action: FaultAction, route: _Route, call: Call[S], request: Request) -> Answered:
         if action.disconnect:
             raise PeerProtocolError("the connection is closed by fault injection", 0)
         if action.error_code:

@@ -1,10 +1,10 @@
-"""The seam for fault injection: a node's `services.faults` is asked before every handler, and may have it its way."""
+"""The seam for fault injection: a dispatcher's `faults` are asked before every handler, and may have it their way."""
 
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from odradek.handlers.call import Call
+    from odradek.handlers.call import AnyCall
     from odradek.handlers.serves import Refuse
     from odradek.protocol.declare import Request
 
@@ -19,7 +19,7 @@ class StandIn(Protocol):
     """
 
     def __call__(
-        self, call: "Call", request: "Request", handle: Handle, refuse: "Refuse"
+        self, call: "AnyCall", request: "Request", handle: Handle, refuse: "Refuse"
     ) -> Coroutine[Any, None, Any]: ...
 
 
@@ -35,4 +35,4 @@ class FaultAction(NamedTuple):
 
 
 class Faults(Protocol):
-    def before(self, call: "Call", request: "Request") -> FaultAction | None: ...
+    def before(self, call: "AnyCall", request: "Request") -> FaultAction | None: ...

@@ -33,7 +33,7 @@ moving leaders and careless clients (`_EXPECTED`).
 from collections.abc import Callable
 from typing import TypeVar
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.leader_hints import LeaderHints
 from odradek.handlers.produce_request import (
     Records,
@@ -122,7 +122,7 @@ def refuse(request: ProduceRequest, error: errors.KafkaError, version: int) -> P
 
 
 @serves(ProduceRequest, versions="0-13", refuse=refuse, counts_errors=True)
-def produce(call: Call, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse | None] | None:
+def produce(call: BrokerCall, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse | None] | None:
     topics = request.topic_data
     if len(topics) == 1:
         topic = topics[0]
@@ -132,7 +132,7 @@ def produce(call: Call, request: ProduceRequest) -> ProduceResponse | Pending[Pr
 
 
 def _produce_one(
-    call: Call, request: ProduceRequest, topic: TopicProduceData
+    call: BrokerCall, request: ProduceRequest, topic: TopicProduceData
 ) -> ProduceResponse | Pending[ProduceResponse | None] | None:
     """Nearly every request is for one partition, and nothing is unusual about it. None if something is: then nothing
     has happened yet, and `_produce_many` tells what.
@@ -179,7 +179,9 @@ def _produce_one(
     return None if info is None else _Production(call, request).wait_for(info, response, answer, partition)
 
 
-def _produce_many(call: Call, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse | None] | None:
+def _produce_many(
+    call: BrokerCall, request: ProduceRequest
+) -> ProduceResponse | Pending[ProduceResponse | None] | None:
     topics = request.topic_data
     _check_transactional_id(call, request)
     if len(topics) > 1 or (topics and len(topics[0].partition_data) > 1):
@@ -192,7 +194,7 @@ def _produce_many(call: Call, request: ProduceRequest) -> ProduceResponse | Pend
     return production.finish(response)
 
 
-def _counted(call: Call, answer: A) -> A:
+def _counted(call: BrokerCall, answer: A) -> A:
     if type(answer) is ProduceResponse:
         call.services.error_counts.counter(call.key, ProduceResponse, call.version)(answer)
     return answer
@@ -203,7 +205,7 @@ class _Production(AppendRequest):
 
     __slots__ = ("_call", "_hints", "_replicas", "_request", "has_failed", "waits")
 
-    def __init__(self, call: Call, request: ProduceRequest) -> None:
+    def __init__(self, call: BrokerCall, request: ProduceRequest) -> None:
         self.acks = request.acks
         self.timeout_ms = request.timeout_ms
         self.version = call.version
@@ -358,7 +360,7 @@ class _Production(AppendRequest):
         return response
 
 
-def _check_transactional_id(call: Call, request: ProduceRequest) -> None:
+def _check_transactional_id(call: BrokerCall, request: ProduceRequest) -> None:
     """Before anything else: who may not use the transactional id has none of the request carried out."""
     if any(is_transactional(data.records) for topic in request.topic_data for data in topic.partition_data):
         transactional_id = request.transactional_id

@@ -27,7 +27,7 @@ Readers before version 4 get batches of magic 2 converted down, in a job.
 
 from collections.abc import Callable
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.leader_hints import LeaderHints
 from odradek.handlers.serves import serves
 from odradek.network.request_metrics import OF_FOLLOWER
@@ -75,7 +75,7 @@ def refuse(request: FetchRequest, error: errors.KafkaError, version: int) -> Fet
 
 
 @serves(FetchRequest, versions="0-18", refuse=refuse, is_read=True, counts_errors=True)
-def fetch(call: Call, request: FetchRequest) -> FetchResponse | Pending[FetchResponse]:
+def fetch(call: BrokerCall, request: FetchRequest) -> FetchResponse | Pending[FetchResponse]:
     services = call.services
     replicas = services.replicas
     version = call.version
@@ -109,7 +109,7 @@ def fetch(call: Call, request: FetchRequest) -> FetchResponse | Pending[FetchRes
     return response
 
 
-def _refused(call: Call, request: FetchRequest, error: errors.KafkaError) -> FetchResponse:
+def _refused(call: BrokerCall, request: FetchRequest, error: errors.KafkaError) -> FetchResponse:
     response = refuse(request, error, call.version)
     if not call.services.release.behaviour.empties_records_of_refused_fetches:
         for topic in response.responses:
@@ -129,11 +129,11 @@ def _replica(request: FetchRequest, version: int) -> tuple[int, int]:
     return state.replica_id, state.replica_epoch
 
 
-def _throttle(call: Call, response: FetchResponse) -> None:
+def _throttle(call: BrokerCall, response: FetchResponse) -> None:
     response.throttle_time_ms = call.throttle_ms
 
 
-def _permission(call: Call, *, is_follower: bool) -> Callable[[str], bool]:
+def _permission(call: BrokerCall, *, is_follower: bool) -> Callable[[str], bool]:
     """Whether the caller may read a topic, by its name."""
     if not is_follower:
         return lambda topic: call.authorize(READ, TOPIC, topic)
@@ -141,7 +141,7 @@ def _permission(call: Call, *, is_follower: bool) -> Callable[[str], bool]:
     return lambda topic: is_broker
 
 
-def _hint(call: Call, response: FetchResponse) -> None:
+def _hint(call: BrokerCall, response: FetchResponse) -> None:
     """Tells the reader where to go with the partitions that are not led here."""
     hints = LeaderHints(call)
     for topic in response.responses:

@@ -18,7 +18,7 @@ Who may: DESCRIBE on each topic. Answered by the leader; replica id -2, a debugg
 
 from collections import Counter
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.log.failure import LogFailure
 from odradek.protocol import errors
@@ -48,7 +48,7 @@ def refuse(request: ListOffsetsRequest, error: errors.KafkaError, version: int) 
 
 
 @serves(ListOffsetsRequest, versions="0-11", refuse=refuse)
-async def list_offsets(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse:
+async def list_offsets(call: BrokerCall, request: ListOffsetsRequest) -> ListOffsetsResponse:
     repeated = _repeated(request) if call.version > 0 else set()
     topics = []
     for topic in request.topics:
@@ -70,14 +70,14 @@ def _repeated(request: ListOffsetsRequest) -> set[tuple[str, int]]:
     return {partition for partition, count in counts.items() if count > 1}
 
 
-def _once(call: Call, topic: ListOffsetsTopic, repeated: set[tuple[str, int]]) -> list[ListOffsetsPartition]:
+def _once(call: BrokerCall, topic: ListOffsetsTopic, repeated: set[tuple[str, int]]) -> list[ListOffsetsPartition]:
     if not repeated or not call.services.release.behaviour.merges_repeated_partitions:
         return topic.partitions
     return list({asked.partition_index: asked for asked in topic.partitions}.values())
 
 
 async def _answer(
-    call: Call, request: ListOffsetsRequest, topic: str, asked: ListOffsetsPartition
+    call: BrokerCall, request: ListOffsetsRequest, topic: str, asked: ListOffsetsPartition
 ) -> ListOffsetsPartitionResponse:
     try:
         if call.version == 0:
@@ -94,7 +94,7 @@ async def _answer(
 
 
 async def _found(
-    call: Call, request: ListOffsetsRequest, topic: str, asked: ListOffsetsPartition
+    call: BrokerCall, request: ListOffsetsRequest, topic: str, asked: ListOffsetsPartition
 ) -> ListOffsetsPartitionResponse:
     _check_place(call, asked.timestamp)
     replicas = call.services.replicas
@@ -113,7 +113,7 @@ async def _found(
     return answer
 
 
-def _check_place(call: Call, timestamp: int) -> None:
+def _check_place(call: BrokerCall, timestamp: int) -> None:
     if timestamp >= 0 or not call.services.release.behaviour.refuses_unknown_timestamps:
         return
     version_min = _PLACES.get(timestamp)
@@ -122,7 +122,7 @@ def _check_place(call: Call, timestamp: int) -> None:
 
 
 def _legacy(
-    call: Call, request: ListOffsetsRequest, topic: str, asked: ListOffsetsPartition
+    call: BrokerCall, request: ListOffsetsRequest, topic: str, asked: ListOffsetsPartition
 ) -> ListOffsetsPartitionResponse:
     partition = call.services.replicas.leader_of(topic, asked.partition_index)
     offsets = legacy_offsets(

@@ -23,7 +23,7 @@ REPLICA_NOT_AVAILABLE. A request that names a topic by neither name nor id fails
 
 from typing import TYPE_CHECKING
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.cluster_nodes import a_live_broker, brokers_on
 from odradek.handlers.partition_view import PartitionViews
 from odradek.handlers.serves import serves
@@ -47,7 +47,7 @@ from odradek.reactor.slices import Slices
 from odradek.security import acl
 
 if TYPE_CHECKING:
-    from odradek.handlers.topic_creation import TopicCreation
+    pass
 
 
 WHOLE_ERROR_VERSION_MIN = 13
@@ -66,7 +66,7 @@ def refuse_metadata(request: MetadataRequest, error: errors.KafkaError, version:
 
 
 @serves(MetadataRequest, versions="0-13", refuse=refuse_metadata)
-def metadata(call: Call, request: MetadataRequest) -> MetadataResponse | Pending[MetadataResponse]:
+def metadata(call: BrokerCall, request: MetadataRequest) -> MetadataResponse | Pending[MetadataResponse]:
     image: MetadataImage = call.services.metadata.image
     views = PartitionViews(
         image, call.listener, only_reachable=call.version == 0, tells_missing_listener=call.version >= 6
@@ -81,7 +81,7 @@ def metadata(call: Call, request: MetadataRequest) -> MetadataResponse | Pending
     return _answer(call, request, named.finish([named.told(name) for name in named.names]))
 
 
-async def _of_many(call: Call, request: MetadataRequest, named: "_ByName") -> MetadataResponse:
+async def _of_many(call: BrokerCall, request: MetadataRequest, named: "_ByName") -> MetadataResponse:
     slices = Slices(call.services.loop)
     topics = []
     for name in named.names:
@@ -92,7 +92,7 @@ async def _of_many(call: Call, request: MetadataRequest, named: "_ByName") -> Me
 
 
 async def _of_all(
-    call: Call, request: MetadataRequest, image: MetadataImage, views: PartitionViews
+    call: BrokerCall, request: MetadataRequest, image: MetadataImage, views: PartitionViews
 ) -> MetadataResponse:
     slices = Slices(call.services.loop)
     topics = []
@@ -104,7 +104,7 @@ async def _of_all(
     return _answer(call, request, topics)
 
 
-def _answer(call: Call, request: MetadataRequest, topics: list[MetadataResponseTopic]) -> MetadataResponse:
+def _answer(call: BrokerCall, request: MetadataRequest, topics: list[MetadataResponseTopic]) -> MetadataResponse:
     if request.include_topic_authorized_operations:
         _add_operations(call, topics)
     response = MetadataResponse(
@@ -121,17 +121,17 @@ def _answer(call: Call, request: MetadataRequest, topics: list[MetadataResponseT
     return response
 
 
-def _on_cluster(call: Call) -> int:
+def _on_cluster(call: BrokerCall) -> int:
     may_describe = call.authorize(acl.DESCRIBE, acl.CLUSTER, acl.CLUSTER_NAME)
     return call.authorized_operations(acl.CLUSTER, acl.CLUSTER_NAME) if may_describe else 0
 
 
-def _may_see(call: Call, name: str) -> bool:
+def _may_see(call: BrokerCall, name: str) -> bool:
     return call.authorize(acl.DESCRIBE, acl.TOPIC, name)
 
 
 def _by_id(
-    call: Call, image: MetadataImage, views: PartitionViews, request: MetadataRequest
+    call: BrokerCall, image: MetadataImage, views: PartitionViews, request: MetadataRequest
 ) -> list[MetadataResponseTopic]:
     if call.version < 12:
         raise errors.InvalidRequest(f"Topics are asked for by id from version 12 on, not in {call.version}.")
@@ -139,7 +139,7 @@ def _by_id(
     return [_with_id(call, image, views, topic_id) for topic_id in asked]
 
 
-def _with_id(call: Call, image: MetadataImage, views: PartitionViews, topic_id: Uuid) -> MetadataResponseTopic:
+def _with_id(call: BrokerCall, image: MetadataImage, views: PartitionViews, topic_id: Uuid) -> MetadataResponseTopic:
     topic = image.topics.by_id.get(topic_id)
     if topic is None:
         return MetadataResponseTopic(error_code=errors.UnknownTopicId.code, name=None, topic_id=topic_id)
@@ -153,8 +153,8 @@ class _ByName:
 
     __slots__ = ("_call", "_creates", "_image", "_missing", "_views", "names")
 
-    def __init__(self, call: Call, image: MetadataImage, views: PartitionViews, request: MetadataRequest) -> None:
-        config = call.services.layers.current.config
+    def __init__(self, call: BrokerCall, image: MetadataImage, views: PartitionViews, request: MetadataRequest) -> None:
+        config = call.services.configs.current.config
         self._call = call
         self._image = image
         self._views = views
@@ -177,11 +177,12 @@ class _ByName:
 
     def finish(self, topics: list[MetadataResponseTopic]) -> list[MetadataResponseTopic]:
         if self._creates and self._missing:
-            _creation(self._call).create(self._call, self._missing)
+            call = self._call
+            call.services.topic_creation.create(self._missing, call.principal, call.client_id)
         return topics
 
 
-def _named(call: Call, topic: MetadataRequestTopic) -> str:
+def _named(call: BrokerCall, topic: MetadataRequestTopic) -> str:
     if topic.name is None:
         error = errors.InvalidRequest if call.version < 12 else errors.UnknownServerError  # as Kafka has it
         raise error("A topic is asked for by name or by id.")
@@ -193,17 +194,8 @@ def _failed(name: str, error: type[errors.KafkaError]) -> MetadataResponseTopic:
     return MetadataResponseTopic(error_code=error.code, name=name, is_internal=is_internal)
 
 
-def _may_create(call: Call, name: str) -> bool:
+def _may_create(call: BrokerCall, name: str) -> bool:
     return call.authorize(acl.CREATE, acl.CLUSTER, acl.CLUSTER_NAME) or call.authorize(acl.CREATE, acl.TOPIC, name)
-
-
-def _creation(call: Call) -> "TopicCreation":
-    services = call.services
-    if services.topic_creation is None:
-        from odradek.handlers.topic_creation import TopicCreation  # most brokers never need it
-
-        services.topic_creation = TopicCreation()
-    return services.topic_creation
 
 
 def _described(views: PartitionViews, topic: TopicImage) -> MetadataResponseTopic:
@@ -226,7 +218,7 @@ def _partitions(views: PartitionViews, topic: TopicImage) -> list[MetadataRespon
     return partitions
 
 
-def _add_operations(call: Call, topics: list[MetadataResponseTopic]) -> None:
+def _add_operations(call: BrokerCall, topics: list[MetadataResponseTopic]) -> None:
     for topic in topics:
         if topic.error_code == errors.NONE and topic.name is not None:
             topic.topic_authorized_operations = call.authorized_operations(acl.TOPIC, topic.name)

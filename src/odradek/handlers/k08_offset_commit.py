@@ -19,7 +19,7 @@ UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS, GROUP_ID_NOT_FOUND
 """
 
 from odradek.coordinator.group.commit_request import Commit, CommitFrom
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.field import ZERO_UUID
@@ -60,7 +60,9 @@ def _answer(topic: OffsetCommitRequestTopic, code: int, version: int) -> OffsetC
 
 
 @serves(OffsetCommitRequest, versions="0-10", refuse=refuse_offset_commit)
-def offset_commit(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse | Pending[OffsetCommitResponse]:
+def offset_commit(
+    call: BrokerCall, request: OffsetCommitRequest
+) -> OffsetCommitResponse | Pending[OffsetCommitResponse]:
     call.demand(READ, GROUP, request.group_id)
     if call.version == 0:
         raise errors.UnsupportedVersion("Version 0 keeps offsets in ZooKeeper; this broker has none.")
@@ -99,7 +101,7 @@ def _told(
     return response
 
 
-def _sender(call: Call, request: OffsetCommitRequest) -> CommitFrom:
+def _sender(call: BrokerCall, request: OffsetCommitRequest) -> CommitFrom:
     return CommitFrom(
         request.group_id,
         request.generation_id_or_member_epoch,
@@ -109,7 +111,7 @@ def _sender(call: Call, request: OffsetCommitRequest) -> CommitFrom:
     )
 
 
-def _named(call: Call, topic: OffsetCommitRequestTopic) -> str:
+def _named(call: BrokerCall, topic: OffsetCommitRequestTopic) -> str:
     name: str | None = topic.name
     if call.version >= _WITH_TOPIC_IDS:
         name = call.services.metadata.topic_name(topic.topic_id)
@@ -121,7 +123,7 @@ def _named(call: Call, topic: OffsetCommitRequestTopic) -> str:
 
 
 def _take(
-    call: Call,
+    call: BrokerCall,
     request: OffsetCommitRequest,
     topic: OffsetCommitRequestTopic,
     name: str,

@@ -18,10 +18,11 @@ and UNSTABLE_OFFSET_COMMIT per partition. What a group has not committed is offs
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from odradek.coordinator.group.offset_fetch import FetchedOffset
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
@@ -72,7 +73,7 @@ def refuse_offset_fetch(request: OffsetFetchRequest, error: errors.KafkaError, v
 
 
 @serves(OffsetFetchRequest, versions="0-10", refuse=refuse_offset_fetch)
-async def offset_fetch(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse:
+async def offset_fetch(call: BrokerCall, request: OffsetFetchRequest) -> OffsetFetchResponse:
     if call.version == 0:
         call.demand(DESCRIBE, GROUP, request.group_id)
         raise errors.UnsupportedVersion("Version 0 reads offsets from ZooKeeper; this broker has none.")
@@ -94,7 +95,7 @@ async def offset_fetch(call: Call, request: OffsetFetchRequest) -> OffsetFetchRe
 
 
 async def _fetch(
-    call: Call,
+    call: BrokerCall,
     group_id: str,
     asked: _Asked,
     require_stable: bool,
@@ -103,19 +104,24 @@ async def _fetch(
 ) -> list[_Topic]:
     call.demand(DESCRIBE, GROUP, group_id)
     groups = call.services.groups
-    sender = {"require_stable": require_stable, "member_id": member_id, "member_epoch": member_epoch}
+    fetch = partial(
+        groups.fetch_offsets,
+        group_id,
+        require_stable=require_stable,
+        member_id=member_id,
+        member_epoch=member_epoch,
+    )
     if asked is None:
-        fetched = await groups.fetch_offsets(group_id, None, **sender)
-        return _seen_of_all(call, fetched)
+        return _seen_of_all(call, await fetch(None))
     answers = [_asked_topic(call, topic) for topic in asked]
     wanted = [
         (answer.name, topic.partition_indexes) for topic, answer in zip(asked, answers, strict=True) if not answer[2]
     ]
-    fetched = iter(await groups.fetch_offsets(group_id, wanted, **sender))
+    fetched = iter(await fetch(wanted))
     return [answer if answer.partitions else answer._replace(partitions=next(fetched)[1]) for answer in answers]
 
 
-def _asked_topic(call: Call, topic: OffsetFetchRequestTopic | OffsetFetchRequestTopics) -> _Topic:
+def _asked_topic(call: BrokerCall, topic: OffsetFetchRequestTopic | OffsetFetchRequestTopics) -> _Topic:
     """With its partitions, if their answer is known already."""
     name, topic_id = topic.name, ZERO_UUID
     if call.version >= _WITH_TOPIC_IDS and isinstance(topic, OffsetFetchRequestTopics):
@@ -138,17 +144,14 @@ def _refused(
     return _Topic(name, topic_id, [FetchedOffset(index, None, error.code) for index in topic.partition_indexes])
 
 
-def _seen_of_all(call: Call, fetched: list[tuple[str, list[FetchedOffset]]]) -> list[_Topic]:
+def _seen_of_all(call: BrokerCall, fetched: list[tuple[str, list[FetchedOffset]]]) -> list[_Topic]:
     topics = []
     for name, partitions in fetched:
         if not call.authorize(DESCRIBE, TOPIC, name):
             continue
-        topic_id = ZERO_UUID
-        if call.version >= _WITH_TOPIC_IDS:
-            topic_id = call.services.metadata.topic_id(name)
-            if topic_id is None:
-                continue  # it is gone, and has no id that could be told
-        topics.append(_Topic(name, topic_id, partitions))
+        topic_id = call.services.metadata.topic_id(name) if call.version >= _WITH_TOPIC_IDS else ZERO_UUID
+        if topic_id is not None:  # else it is gone, and has no id that could be told
+            topics.append(_Topic(name, topic_id, partitions))
     return topics
 
 

@@ -15,7 +15,7 @@ Errors: INVALID_REQUEST for a key type that is not served or a key that is none 
 COORDINATOR_NOT_AVAILABLE, authorization.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
@@ -64,7 +64,7 @@ def _alone(coordinator: Coordinator, version: int) -> FindCoordinatorResponse:
 
 
 @serves(FindCoordinatorRequest, versions="0-6", refuse=refuse_find_coordinator)
-def find_coordinator(call: Call, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+def find_coordinator(call: BrokerCall, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
     if request.key_type not in _OF_TYPE and not _is_of_share_state(call, request.key_type):
         raise errors.InvalidRequest(f"There is no coordinator for keys of type {request.key_type}.")
     if call.version >= _WITH_MANY_KEYS:
@@ -74,7 +74,7 @@ def find_coordinator(call: Call, request: FindCoordinatorRequest) -> FindCoordin
     return _alone(_found(call, request.key_type, request.key), call.version)
 
 
-def _found(call: Call, key_type: int, key: str) -> Coordinator:
+def _found(call: BrokerCall, key_type: int, key: str) -> Coordinator:
     try:
         if key_type == _SHARE:
             _check_share_key(call, key)
@@ -86,11 +86,11 @@ def _found(call: Call, key_type: int, key: str) -> Coordinator:
         return _failed(key, error)
 
 
-def _is_of_share_state(call: Call, key_type: int) -> bool:
+def _is_of_share_state(call: BrokerCall, key_type: int) -> bool:
     return key_type == _SHARE and call.version >= _WITH_SHARE_STATE and call.services.shares is not None
 
 
-def _check_share_key(call: Call, key: str) -> None:
+def _check_share_key(call: BrokerCall, key: str) -> None:
     from odradek.replica.share.persisted import parse_coordinator_key
 
     call.demand(CLUSTER_ACTION, CLUSTER, CLUSTER_NAME)
@@ -100,22 +100,13 @@ def _check_share_key(call: Call, key: str) -> None:
         raise errors.InvalidRequest(f"{key} names no share-partition: group, topic id and partition.") from None
 
 
-def _leader(call: Call, topic: str, key: str) -> Coordinator:
+def _leader(call: BrokerCall, topic: str, key: str) -> Coordinator:
     metadata = call.services.metadata
     found = metadata.topic(topic)
     if found is None or not found.partitions:
-        _create(call, topic)
+        call.services.topic_creation.create_internal(topic, call.client_id)
         raise errors.CoordinatorNotAvailable()
     leader = metadata.leader(topic, partition_of(key, len(found.partitions)), call.listener)
     if leader is None:
         raise errors.CoordinatorNotAvailable()
     return Coordinator(key=key, node_id=leader.id, host=leader.host, port=leader.port, error_message="")
-
-
-def _create(call: Call, topic: str) -> None:
-    services = call.services
-    if services.topic_creation is None:
-        from odradek.handlers.topic_creation import TopicCreation
-
-        services.topic_creation = TopicCreation()
-    services.topic_creation.create_internal(call, topic)

@@ -18,7 +18,7 @@ FENCED_INSTANCE_ID, GROUP_MAX_SIZE_REACHED, REBALANCE_IN_PROGRESS, those of the 
 """
 
 from odradek.coordinator.group.classic.member import Joiner
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.messages.k11_join_group import JoinGroupRequest, JoinGroupResponse
@@ -42,7 +42,7 @@ def _shaped(response: JoinGroupResponse, version: int) -> JoinGroupResponse:
 
 
 @serves(JoinGroupRequest, versions="0-9", refuse=refuse_join_group)
-async def join_group(call: Call, request: JoinGroupRequest) -> JoinGroupResponse:
+async def join_group(call: BrokerCall, request: JoinGroupRequest) -> JoinGroupResponse:
     call.demand(READ, GROUP, request.group_id)
     if call.version < _WITH_REBALANCE_TIMEOUT:
         request.rebalance_timeout_ms = request.session_timeout_ms

@@ -10,7 +10,7 @@ Errors: REBALANCE_IN_PROGRESS asks the member to join again; INVALID_GROUP_ID, U
 FENCED_INSTANCE_ID, those of the coordinator; none while it loads.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.reactor.pending import Pending
@@ -20,7 +20,7 @@ _ALIVE = HeartbeatResponse(error_code=0)  # the same for everybody, and nobody c
 
 
 @serves(HeartbeatRequest, versions="0-4")
-def heartbeat(call: Call, request: HeartbeatRequest) -> HeartbeatResponse | Pending[HeartbeatResponse]:
+def heartbeat(call: BrokerCall, request: HeartbeatRequest) -> HeartbeatResponse | Pending[HeartbeatResponse]:
     call.demand(READ, GROUP, request.group_id)
     answered: Pending[HeartbeatResponse] | None = call.services.groups.heartbeat(request)
     return _ALIVE if answered is None else answered

@@ -11,7 +11,7 @@ Who may: READ on the group.
 Errors: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID per member; INVALID_GROUP_ID, those of the coordinator.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k13_leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 from odradek.security.acl import GROUP, READ
@@ -20,10 +20,10 @@ _WITH_MEMBERS = 3
 
 
 @serves(LeaveGroupRequest, versions="0-5")
-async def leave_group(call: Call, request: LeaveGroupRequest) -> LeaveGroupResponse:
+async def leave_group(call: BrokerCall, request: LeaveGroupRequest) -> LeaveGroupResponse:
     call.demand(READ, GROUP, request.group_id)
     if call.version >= _WITH_MEMBERS:
-        return await call.services.groups.leave(request.group_id, request.members)  # type: ignore[no-any-return]
+        return await call.services.groups.leave(request.group_id, request.members)
     alone = MemberIdentity(member_id=request.member_id, group_instance_id=None)
     left: LeaveGroupResponse = await call.services.groups.leave(request.group_id, [alone])
     return LeaveGroupResponse(error_code=left.members[0].error_code)

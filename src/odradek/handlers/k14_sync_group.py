@@ -13,7 +13,7 @@ Errors: INVALID_GROUP_ID, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE
 REBALANCE_IN_PROGRESS (also while the coordinator loads), those of the coordinator.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.messages.k14_sync_group import SyncGroupRequest, SyncGroupResponse
@@ -24,7 +24,7 @@ _WITH_PROTOCOL = 5
 
 
 @serves(SyncGroupRequest, versions="0-5")
-def sync_group(call: Call, request: SyncGroupRequest) -> Pending[SyncGroupResponse]:
+def sync_group(call: BrokerCall, request: SyncGroupRequest) -> Pending[SyncGroupResponse]:
     is_told = request.protocol_type is not None and request.protocol_name is not None
     if call.version >= _WITH_PROTOCOL and not is_told:
         raise errors.InconsistentGroupProtocol()

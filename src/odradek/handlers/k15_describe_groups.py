@@ -11,7 +11,7 @@ Who may: DESCRIBE on each group.
 Errors, per group: GROUP_AUTHORIZATION_FAILED, GROUP_ID_NOT_FOUND, those of the coordinator.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.messages.k15_describe_groups import (
@@ -34,7 +34,7 @@ def refuse_describe_groups(
 
 
 @serves(DescribeGroupsRequest, versions="0-6", refuse=refuse_describe_groups)
-async def describe_groups(call: Call, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+async def describe_groups(call: BrokerCall, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
     groups = [await _described(call, group_id) for group_id in request.groups]
     if request.include_authorized_operations:
         for group in groups:
@@ -43,12 +43,12 @@ async def describe_groups(call: Call, request: DescribeGroupsRequest) -> Describ
     return DescribeGroupsResponse(groups=groups)
 
 
-def _operations(call: Call, group_id: str) -> int:
+def _operations(call: BrokerCall, group_id: str) -> int:
     allowed = call.authorized_operations(acl.GROUP, group_id)
     return allowed if call.services.release.behaviour.describes_rights_to_group_configs else allowed & ~_ON_CONFIGS
 
 
-async def _described(call: Call, group_id: str) -> DescribedGroup:
+async def _described(call: BrokerCall, group_id: str) -> DescribedGroup:
     try:
         call.demand(acl.DESCRIBE, acl.GROUP, group_id)
         tells_missing = call.version >= _WITH_MESSAGE

@@ -11,14 +11,14 @@ Errors: COORDINATOR_LOAD_IN_PROGRESS while a partition of the offsets topic is b
 """
 
 from odradek.coordinator.group.listing import GroupFilter
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k16_list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from odradek.security.acl import CLUSTER, CLUSTER_NAME, DESCRIBE, GROUP
 
 
 @serves(ListGroupsRequest, versions="0-5")
-async def list_groups(call: Call, request: ListGroupsRequest) -> ListGroupsResponse:
+async def list_groups(call: BrokerCall, request: ListGroupsRequest) -> ListGroupsResponse:
     wanted = GroupFilter(tuple(request.states_filter), tuple(request.types_filter))
     groups: list[ListedGroup] = []
     for pending in call.services.groups.list_groups(wanted):

@@ -8,12 +8,12 @@ Before that the listener's authenticator answers it (`security/`); here it can o
 Who may: everybody. Errors: ILLEGAL_SASL_STATE, always.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import AnyCall
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.messages.k17_sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
 
-@serves(SaslHandshakeRequest, versions="0-1", on=("broker", "controller"))
-def sasl_handshake(call: Call, request: SaslHandshakeRequest) -> SaslHandshakeResponse:
+@serves(SaslHandshakeRequest, versions="0-1", on="both")
+def sasl_handshake(call: AnyCall, request: SaslHandshakeRequest) -> SaslHandshakeResponse:
     return SaslHandshakeResponse(error_code=errors.IllegalSaslState.code)

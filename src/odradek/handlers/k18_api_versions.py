@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 
 from odradek.handlers import table
-from odradek.handlers.call import Call
+from odradek.handlers.call import AnyCall
 from odradek.handlers.serves import serves
 from odradek.handlers.services import Services
 from odradek.protocol import errors, releases
@@ -32,38 +32,28 @@ _PLAIN_WORD = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?\Z")
 _KRAFT_VERSION = "kraft.version"
 
 
-@serves(ApiVersionsRequest, versions="0-4", on=("broker",))
-def api_versions(call: Call, request: ApiVersionsRequest) -> ApiVersionsResponse:
-    return _answer(call, request, releases.BROKER)
-
-
-@serves(ApiVersionsRequest, versions="0-4", on=("controller",))
-def controller_api_versions(call: Call, request: ApiVersionsRequest) -> ApiVersionsResponse:
-    return _answer(call, request, releases.CONTROLLER)
-
-
-def _answer(call: Call, request: ApiVersionsRequest, kind: str) -> ApiVersionsResponse:
+@serves(ApiVersionsRequest, versions="0-4", on="both")
+def api_versions(call: AnyCall, request: ApiVersionsRequest) -> ApiVersionsResponse:
     if call.version >= 3:
         name, version = request.client_software_name, request.client_software_version
         if not (_PLAIN_WORD.match(name) and _PLAIN_WORD.match(version)):
             return ApiVersionsResponse(error_code=errors.InvalidRequest.code)
         call.connection.client_software_name = name[:SOFTWARE_CHARACTERS_MAX]
         call.connection.client_software_version = version[:SOFTWARE_CHARACTERS_MAX]
-    return described(call.services, kind, call.version)
+    return _described(call.services, call.version)
 
 
-def described(services: Services, kind: str, version: int) -> ApiVersionsResponse:
-    """What a listener of that kind tells everybody who asks in that version.
+def _described(services: Services, version: int) -> ApiVersionsResponse:
+    """What a listener of this kind tells everybody who asks in this version.
 
     Its parts are made once per image of the metadata: every client begins with this request, and who sends nothing
     else must not get far with it.
     """
-    image = None if services.metadata is None else services.metadata.image
-    state = (image, getattr(services.raft, "kraft_version", 0), services.has_telemetry)
-    known, model = services.told_versions.get((kind, version), (None, None))
-    if model is None or known != state:
-        model = _made(services, kind, version)
-        services.told_versions[kind, version] = (state, model)
+    state = (services.metadata.image, services.raft.kraft_version)
+    told = services.told_versions.get(version)
+    if told is None or told[0] != state:
+        told = services.told_versions[version] = (state, _made(services, version))
+    model = told[1]
     response = ApiVersionsResponse()
     response.api_keys = model.api_keys
     response.supported_features = model.supported_features
@@ -72,9 +62,9 @@ def described(services: Services, kind: str, version: int) -> ApiVersionsRespons
     return response
 
 
-def _made(services: Services, kind: str, version: int) -> ApiVersionsResponse:
-    release = services.release
-    told = table.advertised(release, kind, has_telemetry=services.has_telemetry)
+def _made(services: Services, version: int) -> ApiVersionsResponse:
+    release, kind = services.release, services.kind
+    told = table.advertised(release, kind, has_telemetry=False)  # nobody receives what clients would push
     response = ApiVersionsResponse()
     response.api_keys = [
         ApiVersion(api_key=key, min_version=low, max_version=high) for key, (low, high) in told.items()
@@ -83,7 +73,7 @@ def _made(services: Services, kind: str, version: int) -> ApiVersionsResponse:
         SupportedFeatureKey(name=name, min_version=levels[0], max_version=levels[1])
         for name, levels in release.supported_features(version, kind).items()
     ]
-    if services.metadata is not None and release.tells_finalized_features(kind):
+    if release.tells_finalized_features(kind):
         _tell_finalized(services, response)
     return response
 
@@ -103,8 +93,7 @@ def _tell_finalized(services: Services, response: ApiVersionsResponse) -> None:
 
 def _finalized(services: Services, in_image: Mapping[str, int]) -> dict[str, int]:
     """The quorum's own feature stands in its log as a control record, which the image does not see."""
-    raft_level = getattr(services.raft, "kraft_version", 0)
-    levels = {_KRAFT_VERSION: raft_level, **in_image}
+    levels = {_KRAFT_VERSION: services.raft.kraft_version, **in_image}
     return dict(sorted(levels.items()))
 
 

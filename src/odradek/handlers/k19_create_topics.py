@@ -12,7 +12,7 @@ Who may: CREATE on the cluster or on each topic; asked by the controller. Errors
 request that cannot be forwarded refuses every topic with the same error.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.forward import forward
 from odradek.handlers.new_partitions import until_open
 from odradek.handlers.serves import serves
@@ -33,7 +33,7 @@ def refuse_create_topics(request: CreateTopicsRequest, error: KafkaError, versio
 
 
 @serves(CreateTopicsRequest, versions="0-7", refuse=refuse_create_topics)
-async def create_topics(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
+async def create_topics(call: BrokerCall, request: CreateTopicsRequest) -> CreateTopicsResponse:
     response = await forward(call, request, CreateTopicsResponse)
     if not request.validate_only:
         await until_open(

@@ -11,7 +11,7 @@ Who may: DELETE on each topic; asked by the controller. Errors: per topic, as th
 cannot be forwarded refuses every topic with the same error.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.forward import forward
 from odradek.handlers.serves import serves
 from odradek.protocol.errors import KafkaError
@@ -34,5 +34,5 @@ def refuse_delete_topics(request: DeleteTopicsRequest, error: KafkaError, versio
 
 
 @serves(DeleteTopicsRequest, versions="0-6", refuse=refuse_delete_topics)
-async def delete_topics(call: Call, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+async def delete_topics(call: BrokerCall, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
     return await forward(call, request, DeleteTopicsResponse)

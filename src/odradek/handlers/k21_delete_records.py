@@ -14,7 +14,7 @@ Who may: DELETE on each topic. The answer has the low watermark: the smallest lo
 | unknown, elsewhere | UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER |
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.internal_topics import INTERNAL_TOPICS
@@ -44,7 +44,7 @@ def refuse(request: DeleteRecordsRequest, error: errors.KafkaError, version: int
 
 
 @serves(DeleteRecordsRequest, versions="0-2", refuse=refuse)
-async def delete_records(call: Call, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+async def delete_records(call: BrokerCall, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
     """All partitions begin before the first is waited for: one deadline holds for all of them."""
     deleting: list[_Deleting] = []
     topics = []
@@ -63,7 +63,7 @@ async def delete_records(call: Call, request: DeleteRecordsRequest) -> DeleteRec
     return DeleteRecordsResponse(topics=topics)
 
 
-def _begin(call: Call, topic: str, asked: DeleteRecordsPartition, timeout_ms: int) -> int | Pending[int]:
+def _begin(call: BrokerCall, topic: str, asked: DeleteRecordsPartition, timeout_ms: int) -> int | Pending[int]:
     call.demand(DELETE, TOPIC, topic)
     if topic in INTERNAL_TOPICS:
         raise errors.InvalidTopicException(f"The records of {topic} are deleted by the coordinators alone.")

@@ -15,8 +15,8 @@ the current ones; CONCURRENT_TRANSACTIONS while a transaction of the predecessor
 COORDINATOR_LOAD_IN_PROGRESS while no block of ids can be had or the coordinator loads; NOT_COORDINATOR.
 """
 
-from odradek.handlers.call import Call
-from odradek.handlers.producer_fencing import coordinator_of, fenced_as
+from odradek.handlers.call import BrokerCall
+from odradek.handlers.producer_fencing import fenced_as
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.messages.k22_init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -36,7 +36,7 @@ def refuse_init_producer_id(
 
 
 @serves(InitProducerIdRequest, versions="0-5", refuse=refuse_init_producer_id)
-async def init_producer_id(call: Call, request: InitProducerIdRequest) -> InitProducerIdResponse:
+async def init_producer_id(call: BrokerCall, request: InitProducerIdRequest) -> InitProducerIdResponse:
     _authorize(call, request)
     if (request.producer_id == _NO_ID) != (request.producer_epoch == _NO_EPOCH):
         raise errors.InvalidRequest("A producer id and its epoch are given together or not at all.")
@@ -47,7 +47,7 @@ async def init_producer_id(call: Call, request: InitProducerIdRequest) -> InitPr
     return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
 
 
-def _authorize(call: Call, request: InitProducerIdRequest) -> None:
+def _authorize(call: BrokerCall, request: InitProducerIdRequest) -> None:
     if request.transactional_id is None:
         call.demand(IDEMPOTENT_WRITE, CLUSTER, CLUSTER_NAME)
     else:
@@ -55,13 +55,13 @@ def _authorize(call: Call, request: InitProducerIdRequest) -> None:
 
 
 async def _init_transactional(
-    call: Call, request: InitProducerIdRequest, transactional_id: str
+    call: BrokerCall, request: InitProducerIdRequest, transactional_id: str
 ) -> InitProducerIdResponse:
     from odradek.coordinator.transaction.transaction import ProducerIdAndEpoch
 
     expected = None
     if request.producer_id != _NO_ID:
         expected = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
-    coordinator = coordinator_of(call)
+    coordinator = call.services.transactions
     producer = await coordinator.init_producer_id(transactional_id, request.transaction_timeout_ms, expected)
     return InitProducerIdResponse(producer_id=producer.producer_id, producer_epoch=producer.epoch)

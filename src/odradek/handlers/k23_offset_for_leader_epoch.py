@@ -10,7 +10,7 @@ here is answered with -1 and -1. Errors: FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPO
 NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.messages.k23_offset_for_leader_epoch import (
@@ -41,7 +41,7 @@ def refuse(
 
 
 @serves(OffsetForLeaderEpochRequest, versions="0-4", refuse=refuse)
-def offset_for_leader_epoch(call: Call, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+def offset_for_leader_epoch(call: BrokerCall, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
     is_broker = call.authorize(CLUSTER_ACTION, CLUSTER, CLUSTER_NAME)
     topics = []
     for topic in request.topics:
@@ -51,7 +51,7 @@ def offset_for_leader_epoch(call: Call, request: OffsetForLeaderEpochRequest) ->
     return OffsetForLeaderEpochResponse(topics=topics)
 
 
-def _answer(call: Call, topic: str, asked: OffsetForLeaderPartition, is_allowed: bool) -> EpochEndOffset:
+def _answer(call: BrokerCall, topic: str, asked: OffsetForLeaderPartition, is_allowed: bool) -> EpochEndOffset:
     answer = EpochEndOffset(partition=asked.partition)
     try:
         if not is_allowed:

@@ -20,8 +20,8 @@ looked at the rest.
 """
 
 from odradek.coordinator.transaction.transaction import ProducerIdAndEpoch
-from odradek.handlers.call import Call
-from odradek.handlers.producer_fencing import coordinator_of, fenced_as
+from odradek.handlers.call import BrokerCall
+from odradek.handlers.producer_fencing import fenced_as
 from odradek.handlers.serves import serves
 from odradek.network.request_metrics import VERIFICATION
 from odradek.protocol import errors
@@ -53,7 +53,7 @@ def refuse(request: AddPartitionsToTxnRequest, error: errors.KafkaError, version
 
 
 @serves(AddPartitionsToTxnRequest, versions="0-5", refuse=refuse)
-async def add_partitions_to_txn(call: Call, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
+async def add_partitions_to_txn(call: BrokerCall, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
     if call.version >= BROKER_VERSION_MIN:
         if all(transaction.verify_only for transaction in request.transactions):
             call.connection.variation = VERIFICATION
@@ -72,12 +72,12 @@ async def add_partitions_to_txn(call: Call, request: AddPartitionsToTxnRequest) 
     return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_topic_results(codes))
 
 
-async def _result(call: Call, transaction: AddPartitionsToTxnTransaction) -> AddPartitionsToTxnResult:
+async def _result(call: BrokerCall, transaction: AddPartitionsToTxnTransaction) -> AddPartitionsToTxnResult:
     codes = await _codes(call, transaction, client_version=CLIENT_VERSION_OF_BROKERS)
     return AddPartitionsToTxnResult(transactional_id=transaction.transactional_id, topic_results=_topic_results(codes))
 
 
-async def _codes(call: Call, transaction: AddPartitionsToTxnTransaction, client_version: int) -> Codes:
+async def _codes(call: BrokerCall, transaction: AddPartitionsToTxnTransaction, client_version: int) -> Codes:
     partitions = _partitions(transaction.topics)
     codes = _unfit(call, partitions)
     if any(codes.values()):
@@ -90,13 +90,13 @@ async def _codes(call: Call, transaction: AddPartitionsToTxnTransaction, client_
 
 
 async def _added(
-    call: Call, transaction: AddPartitionsToTxnTransaction, partitions: list[TopicPartition], client_version: int
+    call: BrokerCall, transaction: AddPartitionsToTxnTransaction, partitions: list[TopicPartition], client_version: int
 ) -> set[TopicPartition]:
     """Those that are not in the transaction, after this."""
     transactional_id = transaction.transactional_id
     if not transactional_id:
         raise errors.InvalidRequest("A transactional id is not empty.")
-    shard = coordinator_of(call).shards.active(transactional_id)
+    shard = call.services.transactions.shards.active(transactional_id)
     producer = ProducerIdAndEpoch(transaction.producer_id, transaction.producer_epoch)
     if transaction.verify_only:
         return await shard.run(lambda core: core.missing_partitions(transactional_id, producer, partitions))
@@ -105,7 +105,7 @@ async def _added(
     return set()
 
 
-def _unfit(call: Call, partitions: list[TopicPartition]) -> Codes:
+def _unfit(call: BrokerCall, partitions: list[TopicPartition]) -> Codes:
     """If one partition cannot be added none is; nothing but zeros if all can."""
     topics = sorted({topic for topic, _ in partitions})
     is_from_broker = call.version >= BROKER_VERSION_MIN

@@ -10,8 +10,8 @@ Errors: those of AddPartitionsToTxn.
 """
 
 from odradek.coordinator.transaction.transaction import ProducerIdAndEpoch
-from odradek.handlers.call import Call
-from odradek.handlers.producer_fencing import coordinator_of, fenced_as
+from odradek.handlers.call import BrokerCall
+from odradek.handlers.producer_fencing import fenced_as
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.internal_topics import OFFSETS_TOPIC
@@ -29,12 +29,12 @@ def refuse(request: AddOffsetsToTxnRequest, error: errors.KafkaError, version: i
 
 
 @serves(AddOffsetsToTxnRequest, versions="0-4", refuse=refuse)
-async def add_offsets_to_txn(call: Call, request: AddOffsetsToTxnRequest) -> AddOffsetsToTxnResponse:
+async def add_offsets_to_txn(call: BrokerCall, request: AddOffsetsToTxnRequest) -> AddOffsetsToTxnResponse:
     call.demand(WRITE, TRANSACTIONAL_ID, request.transactional_id)
     call.demand(READ, GROUP, request.group_id)
     if not request.transactional_id:
         raise errors.InvalidRequest("A transactional id is not empty.")
-    shard = coordinator_of(call).shards.active(request.transactional_id)
+    shard = call.services.transactions.shards.active(request.transactional_id)
     producer = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
     now, partition = shard.now(), _partition_of(call, request.group_id)
     await shard.run(
@@ -43,9 +43,9 @@ async def add_offsets_to_txn(call: Call, request: AddOffsetsToTxnRequest) -> Add
     return AddOffsetsToTxnResponse()
 
 
-def _partition_of(call: Call, group_id: str) -> TopicPartition:
+def _partition_of(call: BrokerCall, group_id: str) -> TopicPartition:
     topic = call.services.metadata.topic(OFFSETS_TOPIC)
     if topic is not None:
         return TopicPartition(OFFSETS_TOPIC, partition_of(group_id, len(topic.partitions)))
-    partitions = call.services.layers.current.config["offsets.topic.num.partitions"]
+    partitions = call.services.configs.current.config["offsets.topic.num.partitions"]
     return TopicPartition(OFFSETS_TOPIC, partition_of(group_id, partitions))

@@ -13,8 +13,8 @@ nothing to end, or if it was ended the other way.
 """
 
 from odradek.coordinator.transaction.transaction import ProducerIdAndEpoch
-from odradek.handlers.call import Call
-from odradek.handlers.producer_fencing import coordinator_of, fenced_as
+from odradek.handlers.call import BrokerCall
+from odradek.handlers.producer_fencing import fenced_as
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.messages.k26_end_txn import EndTxnRequest, EndTxnResponse
@@ -29,11 +29,11 @@ def refuse(request: EndTxnRequest, error: errors.KafkaError, version: int) -> En
 
 
 @serves(EndTxnRequest, versions="0-5", refuse=refuse)
-async def end_txn(call: Call, request: EndTxnRequest) -> EndTxnResponse:
+async def end_txn(call: BrokerCall, request: EndTxnRequest) -> EndTxnResponse:
     call.demand(WRITE, TRANSACTIONAL_ID, request.transactional_id)
     if not request.transactional_id:
         raise errors.InvalidRequest("A transactional id is not empty.")
     client_version = 2 if call.version >= EPOCH_VERSION_MIN else 0
     producer = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
-    ended = await coordinator_of(call).end(request.transactional_id, producer, request.committed, client_version)
+    ended = await call.services.transactions.end(request.transactional_id, producer, request.committed, client_version)
     return EndTxnResponse(producer_id=ended.producer_id, producer_epoch=ended.epoch)

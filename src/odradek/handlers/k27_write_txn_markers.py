@@ -16,7 +16,7 @@ that hangs. Answered when the markers are replicated.
 
 from collections.abc import Iterator
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.log.append import AppendInfo
 from odradek.protocol import errors
@@ -43,10 +43,10 @@ def refuse(request: WriteTxnMarkersRequest, error: errors.KafkaError, version: i
 
 
 @serves(WriteTxnMarkersRequest, versions="0-2", refuse=refuse)
-async def write_txn_markers(call: Call, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+async def write_txn_markers(call: BrokerCall, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
     _authorize(call)
     codes: list[Codes] = []
-    waits: list[tuple[int, tuple[str, int], Pending[object] | Pending[AppendInfo]]] = []
+    waits: list[tuple[int, tuple[str, int], Pending[None] | Pending[AppendInfo]]] = []
     for at, marker in enumerate(request.markers):
         codes.append({})
         for partition in _partitions(marker):
@@ -66,7 +66,7 @@ async def write_txn_markers(call: Call, request: WriteTxnMarkersRequest) -> Writ
     return WriteTxnMarkersResponse(markers=[_result(*each) for each in zip(request.markers, codes, strict=True)])
 
 
-def _authorize(call: Call) -> None:
+def _authorize(call: BrokerCall) -> None:
     is_admin = call.services.release.behaviour.lets_admins_write_markers and call.authorize(
         ALTER, CLUSTER, CLUSTER_NAME
     )
@@ -75,17 +75,16 @@ def _authorize(call: Call) -> None:
 
 
 def _write(
-    call: Call, marker: WritableTxnMarker, partition: tuple[str, int]
-) -> Pending[object] | Pending[AppendInfo] | None:
+    call: BrokerCall, marker: WritableTxnMarker, partition: tuple[str, int]
+) -> Pending[None] | Pending[AppendInfo] | None:
     """None if it is done already."""
-    services = call.services
-    led = services.replicas.leader_of(*partition)
+    replicas = call.services.replicas
+    led = replicas.leader_of(*partition)
     end = EndMarker(marker.producer_id, marker.producer_epoch, marker.transaction_result, marker.coordinator_epoch)
     led.leader_log().producers.check_marker_epoch(end.producer_id, end.producer_epoch, marker.transaction_version)
-    if partition[0] == OFFSETS_TOPIC and services.groups is not None:
-        ended: Pending[object] = services.groups.on_marker(partition[1], end)
-        return ended
-    return append_marker(services.replicas, led, end, call.now_ms())
+    if partition[0] == OFFSETS_TOPIC:
+        return call.services.groups.on_marker(partition[1], end)
+    return append_marker(replicas, led, end, call.now_ms())
 
 
 def _told(error: errors.KafkaError) -> errors.KafkaError:

@@ -18,7 +18,7 @@ Who may: WRITE on the transactional id, READ on the group, READ on each topic.
 """
 
 from odradek.coordinator.group.commit_request import Commit, CommitFrom
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.log.producers.transaction_verification import VerificationGuard
 from odradek.protocol import errors
@@ -43,7 +43,7 @@ def refuse(request: TxnOffsetCommitRequest, error: errors.KafkaError, version: i
 
 
 @serves(TxnOffsetCommitRequest, versions="0-5", refuse=refuse)
-async def txn_offset_commit(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
+async def txn_offset_commit(call: BrokerCall, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
     call.demand(WRITE, TRANSACTIONAL_ID, request.transactional_id)
     call.demand(READ, GROUP, request.group_id)
     answers = [_answer(topic, errors.NONE) for topic in request.topics]
@@ -58,7 +58,7 @@ async def txn_offset_commit(call: Call, request: TxnOffsetCommitRequest) -> TxnO
 
 
 def _take(
-    call: Call,
+    call: BrokerCall,
     topic: TxnOffsetCommitRequestTopic,
     answer: TxnOffsetCommitResponseTopic,
     commits: list[Commit],
@@ -84,7 +84,7 @@ def _take(
             )
 
 
-async def _codes(call: Call, request: TxnOffsetCommitRequest, commits: list[Commit]) -> list[int]:
+async def _codes(call: BrokerCall, request: TxnOffsetCommitRequest, commits: list[Commit]) -> list[int]:
     groups = call.services.groups
     if groups is None:
         raise errors.CoordinatorNotAvailable("This node coordinates no groups.")
@@ -100,7 +100,7 @@ async def _codes(call: Call, request: TxnOffsetCommitRequest, commits: list[Comm
     return codes
 
 
-async def _joined(call: Call, request: TxnOffsetCommitRequest, partition: Partition) -> VerificationGuard | None:
+async def _joined(call: BrokerCall, request: TxnOffsetCommitRequest, partition: Partition) -> VerificationGuard | None:
     """Ends when the partition is in the transaction. None: there was nothing to ask."""
     replicas = call.services.replicas
     is_add = call.version >= ADD_VERSION_MIN

@@ -10,7 +10,7 @@ the connection.
 """
 
 from odradek.handlers.acl_filter import LITERAL, AclFilter
-from odradek.handlers.call import Call
+from odradek.handlers.call import AnyCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.metadata.acls import Acl
@@ -24,10 +24,10 @@ from odradek.protocol.messages.k29_describe_acls import (
 from odradek.security.acl import DESCRIBE
 
 
-@serves(DescribeAclsRequest, versions="0-3", on=("broker", "controller"), allow=on_cluster(DESCRIBE))
-def describe_acls(call: Call, request: DescribeAclsRequest) -> DescribeAclsResponse:
+@serves(DescribeAclsRequest, versions="0-3", on="both", allow=on_cluster(DESCRIBE))
+def describe_acls(call: AnyCall, request: DescribeAclsRequest) -> DescribeAclsResponse:
     wanted = _filter(request)
-    if not call.services.layers.current.config["authorizer.class.name"]:
+    if not call.services.configs.current.config["authorizer.class.name"]:
         raise errors.SecurityDisabled("No Authorizer is configured on the broker")
     found = [acl for acl in call.services.metadata.image.acls.by_id.values() if wanted.matches(acl)]
     if call.version == 0 and any(acl.pattern_type != LITERAL for acl in found):

@@ -8,7 +8,7 @@ Who may: ALTER on the cluster; asked by the controller. Errors: per entry, as th
 cannot be forwarded refuses every entry.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.forward import forward
 from odradek.handlers.serves import serves
 from odradek.protocol.errors import KafkaError
@@ -25,5 +25,5 @@ def refuse_create_acls(request: CreateAclsRequest, error: KafkaError, version: i
 
 
 @serves(CreateAclsRequest, versions="0-3", refuse=refuse_create_acls)
-async def create_acls(call: Call, request: CreateAclsRequest) -> CreateAclsResponse:
+async def create_acls(call: BrokerCall, request: CreateAclsRequest) -> CreateAclsResponse:
     return await forward(call, request, CreateAclsResponse)

@@ -8,7 +8,7 @@ Who may: ALTER on the cluster; asked by the controller. Errors: per filter, as t
 cannot be forwarded refuses every filter.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.forward import forward
 from odradek.handlers.serves import serves
 from odradek.protocol.errors import KafkaError
@@ -25,5 +25,5 @@ def refuse_delete_acls(request: DeleteAclsRequest, error: KafkaError, version: i
 
 
 @serves(DeleteAclsRequest, versions="0-3", refuse=refuse_delete_acls)
-async def delete_acls(call: Call, request: DeleteAclsRequest) -> DeleteAclsResponse:
+async def delete_acls(call: BrokerCall, request: DeleteAclsRequest) -> DeleteAclsResponse:
     return await forward(call, request, DeleteAclsResponse)

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from odradek.config.sources import DYNAMIC_BROKER_LOGGER_CONFIG, BrokerLayers, Described
 from odradek.controller.topic_names import check_name
 from odradek.handlers import described_configs
-from odradek.handlers.call import Call
+from odradek.handlers.call import AnyCall
 from odradek.handlers.config_resources import BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC, is_known
 from odradek.handlers.serves import serves
 from odradek.metadata.image import MetadataImage
@@ -41,8 +41,8 @@ def refuse_describe_configs(
     return DescribeConfigsResponse(results=[_refused(resource, error) for resource in request.resources])
 
 
-@serves(DescribeConfigsRequest, versions="0-4", on=("broker", "controller"), refuse=refuse_describe_configs)
-async def describe_configs(call: Call, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+@serves(DescribeConfigsRequest, versions="0-4", on="both", refuse=refuse_describe_configs)
+async def describe_configs(call: AnyCall, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
     slices = Slices(call.services.loop)
     asked = _Asked(call, request)
     results, denied = [], []
@@ -62,11 +62,11 @@ class _Asked:
 
     __slots__ = ("call", "image", "layers", "request", "topics")
 
-    def __init__(self, call: Call, request: DescribeConfigsRequest) -> None:
+    def __init__(self, call: AnyCall, request: DescribeConfigsRequest) -> None:
         self.call = call
         self.request = request
         self.image: MetadataImage = call.services.metadata.image
-        self.layers: BrokerLayers = call.services.layers.current
+        self.layers: BrokerLayers = call.services.configs.current
         self.topics: dict[tuple[tuple[str, str], ...], list[DescribeConfigsResourceResult]] = {}
 
     def topic(self, overrides: Mapping[str, str]) -> list[DescribeConfigsResourceResult]:
@@ -78,7 +78,7 @@ class _Asked:
         return found
 
 
-def _denial(call: Call, resource: DescribeConfigsResource) -> errors.KafkaError | None:
+def _denial(call: AnyCall, resource: DescribeConfigsResource) -> errors.KafkaError | None:
     kind, name = acl.CLUSTER, acl.CLUSTER_NAME
     if resource.resource_type == TOPIC:
         kind, name = acl.TOPIC, resource.resource_name
@@ -147,7 +147,7 @@ def _check_named(name: str, what: str) -> None:
         raise errors.InvalidRequest(f"{what} must not be empty")
 
 
-def _check_own_id(call: Call, name: str, mismatch: str) -> None:
+def _check_own_id(call: AnyCall, name: str, mismatch: str) -> None:
     try:
         broker_id = int(name)
     except ValueError:
@@ -156,7 +156,7 @@ def _check_own_id(call: Call, name: str, mismatch: str) -> None:
         raise errors.InvalidRequest(mismatch.format(call.services.node_id, name))
 
 
-def _loggers(call: Call, name: str) -> list[DescribeConfigsResourceResult]:
+def _loggers(call: AnyCall, name: str) -> list[DescribeConfigsResourceResult]:
     if not name:
         raise errors.InvalidRequest("Broker id must not be empty")
     _check_own_id(call, name, "Unexpected broker id, expected {} but received {}")

@@ -10,7 +10,7 @@ change while it runs; for the rest as the controller says.
 """
 
 from odradek.handlers.altered_configs import alter, refused
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.k33_alter_configs import (
@@ -25,6 +25,6 @@ def refuse_alter_configs(request: AlterConfigsRequest, error: KafkaError, versio
 
 
 @serves(AlterConfigsRequest, versions="0-2", refuse=refuse_alter_configs)
-async def alter_configs(call: Call, request: AlterConfigsRequest) -> AlterConfigsResponse:
+async def alter_configs(call: BrokerCall, request: AlterConfigsRequest) -> AlterConfigsResponse:
     responses = await alter(call, request, AlterConfigsResponse, AlterConfigsResourceResponse, is_incremental=False)
     return AlterConfigsResponse(responses=responses)

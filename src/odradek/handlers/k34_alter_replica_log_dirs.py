@@ -13,7 +13,7 @@ Who may: ALTER on the cluster. Answered when the copy is begun; DescribeLogDirs 
 | no such topic or partition | UNKNOWN_TOPIC_OR_PARTITION |
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.messages.k34_alter_replica_log_dirs import (
@@ -33,7 +33,7 @@ def refuse(request: AlterReplicaLogDirsRequest, error: errors.KafkaError, versio
 
 
 @serves(AlterReplicaLogDirsRequest, versions="0-2", refuse=refuse)
-async def alter_replica_log_dirs(call: Call, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
+async def alter_replica_log_dirs(call: BrokerCall, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
     call.demand(ALTER, CLUSTER, CLUSTER_NAME)
     codes: dict[tuple[str, int], int] = {}
     for each in request.dirs:
@@ -43,7 +43,7 @@ async def alter_replica_log_dirs(call: Call, request: AlterReplicaLogDirsRequest
     return _response(codes)
 
 
-async def _alter(call: Call, topic: str, index: int, path: str) -> int:
+async def _alter(call: BrokerCall, topic: str, index: int, path: str) -> int:
     try:
         await call.services.replicas.mover.alter(topic, index, path)
     except errors.NotLeaderOrFollower:

@@ -13,7 +13,7 @@ the answer has no place for more. Which file and which byte is told by the serve
 A 3.3 lists every topic of a dir, with no partitions where none was asked for; a 4.3 lists what was asked for.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.log.manager.log_dir import LogDir
 from odradek.protocol import errors
@@ -40,7 +40,7 @@ def refuse(request: DescribeLogDirsRequest, error: errors.KafkaError, version: i
 
 
 @serves(DescribeLogDirsRequest, versions="0-5", refuse=refuse)
-async def describe_log_dirs(call: Call, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+async def describe_log_dirs(call: BrokerCall, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
     call.demand(DESCRIBE, CLUSTER, CLUSTER_NAME)
     wanted = _wanted(request)
     dirs = call.services.logs.dirs.by_path.values()
@@ -56,7 +56,7 @@ def _wanted(request: DescribeLogDirsRequest) -> Wanted | None:
     return wanted
 
 
-async def _describe(call: Call, log_dir: LogDir, wanted: Wanted | None) -> DescribeLogDirsResult:
+async def _describe(call: BrokerCall, log_dir: LogDir, wanted: Wanted | None) -> DescribeLogDirsResult:
     result = DescribeLogDirsResult(log_dir=log_dir.path)
     if not log_dir.is_online:
         result.error_code = errors.KafkaStorageError.code
@@ -70,7 +70,7 @@ async def _describe(call: Call, log_dir: LogDir, wanted: Wanted | None) -> Descr
     return result
 
 
-def _topics(call: Call, log_dir: LogDir, wanted: Wanted | None) -> list[DescribeLogDirsTopic]:
+def _topics(call: BrokerCall, log_dir: LogDir, wanted: Wanted | None) -> list[DescribeLogDirsTopic]:
     topics: dict[str, list[DescribeLogDirsPartition]] = {}
     if not call.services.release.behaviour.omits_topics_without_answer:
         topics = {topic: [] for topic, _ in sorted({*log_dir.logs, *log_dir.set_aside})}

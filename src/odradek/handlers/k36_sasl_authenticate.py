@@ -8,7 +8,7 @@ Before that the listener's authenticator answers it (`security/`); here it can o
 Who may: everybody. Errors: ILLEGAL_SASL_STATE, always.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import AnyCall
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
@@ -16,6 +16,6 @@ from odradek.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequ
 _TOO_LATE = "SaslAuthenticate request received after successful authentication"
 
 
-@serves(SaslAuthenticateRequest, versions="0-2", on=("broker", "controller"))
-def sasl_authenticate(call: Call, request: SaslAuthenticateRequest) -> SaslAuthenticateResponse:
+@serves(SaslAuthenticateRequest, versions="0-2", on="both")
+def sasl_authenticate(call: AnyCall, request: SaslAuthenticateRequest) -> SaslAuthenticateResponse:
     return SaslAuthenticateResponse(error_code=errors.IllegalSaslState.code, error_message=_TOO_LATE)

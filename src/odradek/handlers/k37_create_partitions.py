@@ -8,7 +8,7 @@ Who may: ALTER on each topic; asked by the controller. Errors: per topic, as the
 cannot be forwarded refuses every topic.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.forward import forward
 from odradek.handlers.new_partitions import until_open
 from odradek.handlers.serves import serves
@@ -31,7 +31,7 @@ def refuse_create_partitions(
 
 
 @serves(CreatePartitionsRequest, versions="0-3", refuse=refuse_create_partitions)
-async def create_partitions(call: Call, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+async def create_partitions(call: BrokerCall, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
     response = await forward(call, request, CreatePartitionsResponse)
     if not request.validate_only:
         asked = {topic.name: topic.count for topic in request.topics}

@@ -9,7 +9,7 @@ Errors: DELEGATION_TOKEN_REQUEST_NOT_ALLOWED on a connection that proves no name
 the controller, where no secret key is set.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.delegation_tokens import check_may_ask
 from odradek.handlers.forward import forward
 from odradek.handlers.serves import serves
@@ -21,7 +21,9 @@ from odradek.protocol.messages.k38_create_delegation_token import (
 
 
 @serves(CreateDelegationTokenRequest, versions="0-3")
-async def create_delegation_token(call: Call, request: CreateDelegationTokenRequest) -> CreateDelegationTokenResponse:
+async def create_delegation_token(
+    call: BrokerCall, request: CreateDelegationTokenRequest
+) -> CreateDelegationTokenResponse:
     try:
         check_may_ask(call)
         return await forward(call, request, CreateDelegationTokenResponse)
@@ -29,7 +31,7 @@ async def create_delegation_token(call: Call, request: CreateDelegationTokenRequ
         return _refused(call, error)
 
 
-def _refused(call: Call, error: KafkaError) -> CreateDelegationTokenResponse:
+def _refused(call: BrokerCall, error: KafkaError) -> CreateDelegationTokenResponse:
     """The answer names who asked, whatever became of it."""
     kind, name = call.principal.kind, call.principal.name
     response = CreateDelegationTokenResponse(

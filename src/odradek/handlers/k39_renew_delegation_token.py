@@ -8,7 +8,7 @@ Errors: DELEGATION_TOKEN_REQUEST_NOT_ALLOWED on a connection that proves no name
 the controller, where no secret key is set.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.delegation_tokens import check_may_ask
 from odradek.handlers.forward import forward
 from odradek.handlers.serves import serves
@@ -24,6 +24,8 @@ def refuse_renew(request: RenewDelegationTokenRequest, error: KafkaError, versio
 
 
 @serves(RenewDelegationTokenRequest, versions="0-2", refuse=refuse_renew)
-async def renew_delegation_token(call: Call, request: RenewDelegationTokenRequest) -> RenewDelegationTokenResponse:
+async def renew_delegation_token(
+    call: BrokerCall, request: RenewDelegationTokenRequest
+) -> RenewDelegationTokenResponse:
     check_may_ask(call)
     return await forward(call, request, RenewDelegationTokenResponse)

@@ -8,7 +8,7 @@ Errors: DELEGATION_TOKEN_REQUEST_NOT_ALLOWED on a connection that proves no name
 the controller, where no secret key is set.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.delegation_tokens import check_may_ask
 from odradek.handlers.forward import forward
 from odradek.handlers.serves import serves
@@ -26,6 +26,8 @@ def refuse_expire(
 
 
 @serves(ExpireDelegationTokenRequest, versions="0-2", refuse=refuse_expire)
-async def expire_delegation_token(call: Call, request: ExpireDelegationTokenRequest) -> ExpireDelegationTokenResponse:
+async def expire_delegation_token(
+    call: BrokerCall, request: ExpireDelegationTokenRequest
+) -> ExpireDelegationTokenResponse:
     check_may_ask(call)
     return await forward(call, request, ExpireDelegationTokenResponse)

@@ -9,7 +9,7 @@ no name; DELEGATION_TOKEN_AUTH_DISABLED where no secret key is set. Where one is
 be made.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.delegation_tokens import check_enabled, check_may_ask
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k41_describe_delegation_token import (
@@ -19,7 +19,9 @@ from odradek.protocol.messages.k41_describe_delegation_token import (
 
 
 @serves(DescribeDelegationTokenRequest, versions="0-3")
-def describe_delegation_token(call: Call, request: DescribeDelegationTokenRequest) -> DescribeDelegationTokenResponse:
+def describe_delegation_token(
+    call: BrokerCall, request: DescribeDelegationTokenRequest
+) -> DescribeDelegationTokenResponse:
     check_may_ask(call)
     check_enabled(call)
     return DescribeDelegationTokenResponse()

@@ -7,7 +7,7 @@ Who may: DELETE on each group.
 Errors, per group: GROUP_AUTHORIZATION_FAILED, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, those of the coordinator.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.messages.k42_delete_groups import (
@@ -25,7 +25,7 @@ def refuse_delete_groups(request: DeleteGroupsRequest, error: errors.KafkaError,
 
 
 @serves(DeleteGroupsRequest, versions="0-2", refuse=refuse_delete_groups)
-async def delete_groups(call: Call, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
+async def delete_groups(call: BrokerCall, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
     results = [
         DeletableGroupResult(group_id=name, error_code=await _deleted(call, name))
         for name in dict.fromkeys(request.groups_names)
@@ -33,7 +33,7 @@ async def delete_groups(call: Call, request: DeleteGroupsRequest) -> DeleteGroup
     return DeleteGroupsResponse(results=results)
 
 
-async def _deleted(call: Call, group_id: str) -> int:
+async def _deleted(call: BrokerCall, group_id: str) -> int:
     try:
         call.demand(DELETE, GROUP, group_id)
         shares = call.services.shares

@@ -7,7 +7,7 @@ Who may: ALTER on the cluster; asked by the controller. Errors: per partition, a
 with all of it stands at each partition, and from 1 on at the top.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.forward import forward
 from odradek.handlers.serves import serves
 from odradek.protocol.errors import KafkaError
@@ -37,5 +37,5 @@ def refuse_elect_leaders(request: ElectLeadersRequest, error: KafkaError, versio
 
 
 @serves(ElectLeadersRequest, versions="0-2", refuse=refuse_elect_leaders)
-async def elect_leaders(call: Call, request: ElectLeadersRequest) -> ElectLeadersResponse:
+async def elect_leaders(call: BrokerCall, request: ElectLeadersRequest) -> ElectLeadersResponse:
     return await forward(call, request, ElectLeadersResponse)

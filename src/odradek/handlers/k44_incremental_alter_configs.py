@@ -11,7 +11,7 @@ level, or a list operation on what is no list; for the rest as the controller sa
 """
 
 from odradek.handlers.altered_configs import alter, refused
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.k44_incremental_alter_configs import (
@@ -29,7 +29,7 @@ def refuse_incremental_alter_configs(
 
 @serves(IncrementalAlterConfigsRequest, versions="0-1", refuse=refuse_incremental_alter_configs)
 async def incremental_alter_configs(
-    call: Call, request: IncrementalAlterConfigsRequest
+    call: BrokerCall, request: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
     responses = await alter(
         call, request, IncrementalAlterConfigsResponse, AlterConfigsResourceResponse, is_incremental=True

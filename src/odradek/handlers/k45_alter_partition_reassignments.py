@@ -5,7 +5,7 @@
 Who may: ALTER on the cluster; asked by the controller. Errors: per partition or for all, as the controller says.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.forward import forward
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k45_alter_partition_reassignments import (
@@ -16,6 +16,6 @@ from odradek.protocol.messages.k45_alter_partition_reassignments import (
 
 @serves(AlterPartitionReassignmentsRequest, versions="0-1")
 async def alter_partition_reassignments(
-    call: Call, request: AlterPartitionReassignmentsRequest
+    call: BrokerCall, request: AlterPartitionReassignmentsRequest
 ) -> AlterPartitionReassignmentsResponse:
     return await forward(call, request, AlterPartitionReassignmentsResponse)

@@ -3,7 +3,7 @@
 Who may: DESCRIBE on the cluster; asked by the controller. Errors: for all, as the controller says.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.forward import forward
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k46_list_partition_reassignments import (
@@ -14,6 +14,6 @@ from odradek.protocol.messages.k46_list_partition_reassignments import (
 
 @serves(ListPartitionReassignmentsRequest, versions="0")
 async def list_partition_reassignments(
-    call: Call, request: ListPartitionReassignmentsRequest
+    call: BrokerCall, request: ListPartitionReassignmentsRequest
 ) -> ListPartitionReassignmentsResponse:
     return await forward(call, request, ListPartitionReassignmentsResponse)

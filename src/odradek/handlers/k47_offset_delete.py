@@ -5,7 +5,7 @@ Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, INVALID_GROUP_ID and those of the c
 then names no topics; per partition GROUP_SUBSCRIBED_TO_TOPIC, UNKNOWN_TOPIC_OR_PARTITION, TOPIC_AUTHORIZATION_FAILED.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.messages.k47_offset_delete import (
@@ -19,7 +19,7 @@ from odradek.security.acl import DELETE, GROUP, READ, TOPIC
 
 
 @serves(OffsetDeleteRequest, versions="0")
-async def offset_delete(call: Call, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
+async def offset_delete(call: BrokerCall, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
     call.demand(DELETE, GROUP, request.group_id)
     answers = [_checked(call, topic) for topic in request.topics]
     waiting = [
@@ -37,7 +37,7 @@ async def offset_delete(call: Call, request: OffsetDeleteRequest) -> OffsetDelet
     return OffsetDeleteResponse(topics=answers)
 
 
-def _checked(call: Call, topic: OffsetDeleteRequestTopic) -> OffsetDeleteResponseTopic:
+def _checked(call: BrokerCall, topic: OffsetDeleteRequestTopic) -> OffsetDeleteResponseTopic:
     known = call.services.metadata.topic(topic.name)
     may_read = call.authorize(READ, TOPIC, topic.name)
     answer = OffsetDeleteResponseTopic(name=topic.name, partitions=[])

@@ -11,7 +11,7 @@ not go with the way of matching, an unknown way of matching, ip together with us
 
 from typing import NamedTuple
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.metadata.client_quotas import Entity
@@ -56,7 +56,7 @@ def refuse_describe_client_quotas(
     allow=on_cluster(DESCRIBE_CONFIGS),
     refuse=refuse_describe_client_quotas,
 )
-def describe_client_quotas(call: Call, request: DescribeClientQuotasRequest) -> DescribeClientQuotasResponse:
+def describe_client_quotas(call: BrokerCall, request: DescribeClientQuotasRequest) -> DescribeClientQuotasResponse:
     wanted = _wanted(request.components)
     entries = [
         EntryData(

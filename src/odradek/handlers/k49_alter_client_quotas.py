@@ -6,7 +6,7 @@ Who may: ALTER_CONFIGS on the cluster; asked by the controller. Errors: per enti
 that cannot be forwarded refuses every entity.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.forward import forward
 from odradek.handlers.serves import serves
 from odradek.protocol.errors import KafkaError
@@ -36,5 +36,5 @@ def refuse_alter_client_quotas(
 
 
 @serves(AlterClientQuotasRequest, versions="0-1", refuse=refuse_alter_client_quotas)
-async def alter_client_quotas(call: Call, request: AlterClientQuotasRequest) -> AlterClientQuotasResponse:
+async def alter_client_quotas(call: BrokerCall, request: AlterClientQuotasRequest) -> AlterClientQuotasResponse:
     return await forward(call, request, AlterClientQuotasResponse)

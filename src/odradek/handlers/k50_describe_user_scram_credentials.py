@@ -8,7 +8,7 @@ A 3.3 serves it on ZooKeeper only: here it closes the connection.
 
 from collections import Counter
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.metadata.image import MetadataImage
@@ -24,7 +24,7 @@ from odradek.security.acl import DESCRIBE
 
 @serves(DescribeUserScramCredentialsRequest, versions="0", allow=on_cluster(DESCRIBE))
 def describe_user_scram_credentials(
-    call: Call, request: DescribeUserScramCredentialsRequest
+    call: BrokerCall, request: DescribeUserScramCredentialsRequest
 ) -> DescribeUserScramCredentialsResponse:
     known = _by_user(call.services.metadata.image)
     named = Counter(user.name for user in request.users or ())

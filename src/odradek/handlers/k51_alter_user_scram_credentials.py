@@ -4,7 +4,7 @@ Who may: ALTER on the cluster; asked by the controller. Errors: per user, as the
 cannot be forwarded refuses every user.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.forward import forward
 from odradek.handlers.serves import serves
 from odradek.protocol.errors import KafkaError
@@ -27,6 +27,6 @@ def refuse_alter_user_scram_credentials(
 
 @serves(AlterUserScramCredentialsRequest, versions="0", refuse=refuse_alter_user_scram_credentials)
 async def alter_user_scram_credentials(
-    call: Call, request: AlterUserScramCredentialsRequest
+    call: BrokerCall, request: AlterUserScramCredentialsRequest
 ) -> AlterUserScramCredentialsResponse:
     return await forward(call, request, AlterUserScramCredentialsResponse)

@@ -6,7 +6,7 @@
 Who may: DESCRIBE on the cluster; asked by the controller. Errors: per partition, as the leader of the quorum says.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.forward import forward
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k55_describe_quorum import (
@@ -16,5 +16,5 @@ from odradek.protocol.messages.k55_describe_quorum import (
 
 
 @serves(DescribeQuorumRequest, versions="0-2")
-async def describe_quorum(call: Call, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+async def describe_quorum(call: BrokerCall, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
     return await forward(call, request, DescribeQuorumResponse)

@@ -7,7 +7,7 @@ Who may: ALTER on the cluster; asked by the controller. Errors: for all, and up 
 says.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.forward import forward
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k57_update_features import (
@@ -17,5 +17,5 @@ from odradek.protocol.messages.k57_update_features import (
 
 
 @serves(UpdateFeaturesRequest, versions="0-2")
-async def update_features(call: Call, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
+async def update_features(call: BrokerCall, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
     return await forward(call, request, UpdateFeaturesResponse)

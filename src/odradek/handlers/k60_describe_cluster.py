@@ -7,7 +7,7 @@ Who may: everybody; the authorized operations are those that the caller has. Err
 unknown type, MISMATCHED_ENDPOINT_TYPE for that of the other kind of node (INVALID_REQUEST in version 0).
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import AnyCall, BrokerCall, ControllerCall
 from odradek.handlers.cluster_nodes import a_live_broker, brokers_on
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
@@ -23,7 +23,7 @@ _TYPE_NAMES = {_BROKERS: "BROKER", _CONTROLLERS: "CONTROLLER"}
 
 
 @serves(DescribeClusterRequest, versions="0-2")
-def describe_brokers(call: Call, request: DescribeClusterRequest) -> DescribeClusterResponse:
+def describe_brokers(call: BrokerCall, request: DescribeClusterRequest) -> DescribeClusterResponse:
     _check_type(call, request, _BROKERS)
     brokers = [
         DescribeClusterBroker(
@@ -34,8 +34,8 @@ def describe_brokers(call: Call, request: DescribeClusterRequest) -> DescribeClu
     return _described(call, request, _BROKERS, a_live_broker(call), brokers)
 
 
-@serves(DescribeClusterRequest, versions="0-2", on=("controller",))
-def describe_controllers(call: Call, request: DescribeClusterRequest) -> DescribeClusterResponse:
+@serves(DescribeClusterRequest, versions="0-2", on="controller")
+def describe_controllers(call: ControllerCall, request: DescribeClusterRequest) -> DescribeClusterResponse:
     _check_type(call, request, _CONTROLLERS)
     found = [
         (controller.id, endpoint)
@@ -48,7 +48,7 @@ def describe_controllers(call: Call, request: DescribeClusterRequest) -> Describ
     return _described(call, request, _CONTROLLERS, -1 if leader_id is None else leader_id, nodes)
 
 
-def _check_type(call: Call, request: DescribeClusterRequest, own: int) -> None:
+def _check_type(call: AnyCall, request: DescribeClusterRequest, own: int) -> None:
     wanted = request.endpoint_type
     if wanted not in _TYPE_NAMES:
         raise errors.UnsupportedEndpointType(f"Unsupported endpoint type {wanted}")
@@ -61,7 +61,7 @@ def _check_type(call: Call, request: DescribeClusterRequest, own: int) -> None:
 
 
 def _described(
-    call: Call, request: DescribeClusterRequest, kind: int, controller_id: int, nodes: list[DescribeClusterBroker]
+    call: AnyCall, request: DescribeClusterRequest, kind: int, controller_id: int, nodes: list[DescribeClusterBroker]
 ) -> DescribeClusterResponse:
     asked = request.include_cluster_authorized_operations
     return DescribeClusterResponse(

@@ -4,7 +4,7 @@ Who may: READ on each topic.
 Errors: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR, with messages.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.messages.k61_describe_producers import (
@@ -27,7 +27,7 @@ def refuse(request: DescribeProducersRequest, error: errors.KafkaError, version:
 
 
 @serves(DescribeProducersRequest, versions="0", refuse=refuse)
-def describe_producers(call: Call, request: DescribeProducersRequest) -> DescribeProducersResponse:
+def describe_producers(call: BrokerCall, request: DescribeProducersRequest) -> DescribeProducersResponse:
     topics = []
     for topic in request.topics:
         is_allowed = call.authorize(READ, TOPIC, topic.name)
@@ -36,7 +36,7 @@ def describe_producers(call: Call, request: DescribeProducersRequest) -> Describ
     return DescribeProducersResponse(topics=topics)
 
 
-def _answer(call: Call, topic: str, index: int, is_allowed: bool) -> PartitionResponse:
+def _answer(call: BrokerCall, topic: str, index: int, is_allowed: bool) -> PartitionResponse:
     try:
         if not is_allowed:
             raise errors.TopicAuthorizationFailed

@@ -3,7 +3,7 @@
 Who may: ALTER on the cluster; asked by the controller. Errors: as the controller says.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.forward import forward
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k64_unregister_broker import (
@@ -13,5 +13,5 @@ from odradek.protocol.messages.k64_unregister_broker import (
 
 
 @serves(UnregisterBrokerRequest, versions="0")
-async def unregister_broker(call: Call, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:
+async def unregister_broker(call: BrokerCall, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:
     return await forward(call, request, UnregisterBrokerResponse)

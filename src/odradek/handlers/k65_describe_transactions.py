@@ -7,8 +7,7 @@ TRANSACTIONAL_ID_NOT_FOUND; TRANSACTIONAL_ID_AUTHORIZATION_FAILED.
 
 from odradek.coordinator.transaction import states
 from odradek.coordinator.transaction.transaction import Transaction
-from odradek.handlers.call import Call
-from odradek.handlers.producer_fencing import coordinator_of
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.messages.k65_describe_transactions import (
@@ -29,13 +28,13 @@ def refuse(
 
 
 @serves(DescribeTransactionsRequest, versions="0", refuse=refuse, is_read=True)
-async def describe_transactions(call: Call, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
+async def describe_transactions(call: BrokerCall, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
     return DescribeTransactionsResponse(
         transaction_states=[await _described(call, transactional_id) for transactional_id in request.transactional_ids]
     )
 
 
-async def _described(call: Call, transactional_id: str) -> TransactionState:
+async def _described(call: BrokerCall, transactional_id: str) -> TransactionState:
     try:
         txn = await _found(call, transactional_id)
     except errors.KafkaError as error:
@@ -51,18 +50,18 @@ async def _described(call: Call, transactional_id: str) -> TransactionState:
     )
 
 
-async def _found(call: Call, transactional_id: str) -> Transaction:
+async def _found(call: BrokerCall, transactional_id: str) -> Transaction:
     call.demand(DESCRIBE, TRANSACTIONAL_ID, transactional_id)
     if not transactional_id:
         raise errors.InvalidRequest("A transactional id is not empty.")
-    shard = coordinator_of(call).shards.active(transactional_id)
+    shard = call.services.transactions.shards.active(transactional_id)
     txn = await shard.run(lambda core: answer(core.transactions.get(transactional_id)))
     if txn is None:
         raise errors.TransactionalIdNotFound()
     return txn
 
 
-def _topics(call: Call, txn: Transaction) -> list[TopicData]:
+def _topics(call: BrokerCall, txn: Transaction) -> list[TopicData]:
     by_topic: dict[str, list[int]] = {}
     for topic, index in sorted(txn.partitions):
         by_topic.setdefault(topic, []).append(index)

@@ -12,8 +12,7 @@ from odradek.coordinator.shard import LOADING
 from odradek.coordinator.transaction import states
 from odradek.coordinator.transaction.listing import Filters
 from odradek.coordinator.transaction.transaction import Transaction
-from odradek.handlers.call import Call
-from odradek.handlers.producer_fencing import coordinator_of
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.messages.k66_list_transactions import (
@@ -26,8 +25,8 @@ from odradek.security.acl import DESCRIBE, TRANSACTIONAL_ID
 
 
 @serves(ListTransactionsRequest, versions="0-2", is_read=True)
-async def list_transactions(call: Call, request: ListTransactionsRequest) -> ListTransactionsResponse:
-    coordinator = coordinator_of(call)
+async def list_transactions(call: BrokerCall, request: ListTransactionsRequest) -> ListTransactionsResponse:
+    coordinator = call.services.transactions
     if any(shard.state is LOADING for shard in coordinator.shards):
         raise errors.CoordinatorLoadInProgress()
     filters = Filters(

@@ -17,7 +17,7 @@ may DESCRIBE.
 """
 
 from odradek.coordinator.group.consumer.requests import Caller
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.messages.k68_consumer_group_heartbeat import (
@@ -39,7 +39,7 @@ def refuse_heartbeat(
 
 @serves(ConsumerGroupHeartbeatRequest, versions="0-1", refuse=refuse_heartbeat)
 def consumer_group_heartbeat(
-    call: Call, request: ConsumerGroupHeartbeatRequest
+    call: BrokerCall, request: ConsumerGroupHeartbeatRequest
 ) -> Pending[ConsumerGroupHeartbeatResponse]:
     demand_protocol(call)
     call.demand(READ, GROUP, request.group_id)
@@ -57,7 +57,7 @@ def consumer_group_heartbeat(
     return answered
 
 
-def demand_protocol(call: Call) -> None:
+def demand_protocol(call: BrokerCall) -> None:
     """UnsupportedVersion if this cluster or this broker does not serve consumer groups."""
     is_enabled = call.services.metadata.finalized_features.get(FEATURE, 0) > 0
     if not is_enabled or not call.services.groups.serves_consumer_protocol:

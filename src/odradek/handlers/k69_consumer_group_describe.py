@@ -7,7 +7,7 @@ Errors, per group: GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED, INVAL
 UNSUPPORTED_VERSION, those of the coordinator.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.described_groups import described_groups, failed
 from odradek.handlers.k68_consumer_group_heartbeat import demand_protocol
 from odradek.handlers.serves import serves
@@ -30,7 +30,9 @@ def refuse_describe(
 
 
 @serves(ConsumerGroupDescribeRequest, versions="0-1", refuse=refuse_describe)
-async def consumer_group_describe(call: Call, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:
+async def consumer_group_describe(
+    call: BrokerCall, request: ConsumerGroupDescribeRequest
+) -> ConsumerGroupDescribeResponse:
     demand_protocol(call)
     describe = call.services.groups.describe_consumer
     groups = await described_groups(call, request, DescribedGroup, describe, _topics, _HIDDEN)

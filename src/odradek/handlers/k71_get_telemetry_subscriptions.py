@@ -5,7 +5,7 @@ ApiVersions tells of it only if somebody receives the metrics; a client that ask
 Who may: everybody. Errors: none.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.handlers.telemetry import ACCEPTED_COMPRESSION_TYPES, PUSH_INTERVAL_MS, bytes_max, subscription_id
 from odradek.protocol.declare import Uuid
@@ -18,7 +18,7 @@ from odradek.protocol.messages.k71_get_telemetry_subscriptions import (
 
 @serves(GetTelemetrySubscriptionsRequest, versions="0")
 def get_telemetry_subscriptions(
-    call: Call, request: GetTelemetrySubscriptionsRequest
+    call: BrokerCall, request: GetTelemetrySubscriptionsRequest
 ) -> GetTelemetrySubscriptionsResponse:
     instance_id = request.client_instance_id
     if instance_id == ZERO_UUID:

@@ -4,7 +4,7 @@ Who may: everybody. Errors: INVALID_REQUEST without a client instance id; UNKNOW
 above telemetry.max.bytes; UNSUPPORTED_COMPRESSION_TYPE.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.handlers.telemetry import NONE, ZSTD, bytes_max, subscription_id
 from odradek.protocol import errors
@@ -13,7 +13,7 @@ from odradek.protocol.messages.k72_push_telemetry import PushTelemetryRequest, P
 
 
 @serves(PushTelemetryRequest, versions="0")
-def push_telemetry(call: Call, request: PushTelemetryRequest) -> PushTelemetryResponse:
+def push_telemetry(call: BrokerCall, request: PushTelemetryRequest) -> PushTelemetryResponse:
     if request.client_instance_id == ZERO_UUID:
         raise errors.InvalidRequest("A client that pushes metrics has a client instance id.")
     if request.subscription_id != subscription_id(request.client_instance_id):

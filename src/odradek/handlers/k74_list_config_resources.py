@@ -10,7 +10,7 @@ Who may: DESCRIBE_CONFIGS on the cluster. Errors: UNSUPPORTED_VERSION for an unk
 
 from collections.abc import Iterable
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.config_resources import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC, is_known
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
@@ -27,7 +27,7 @@ _ALL = (GROUP, CLIENT_METRICS, BROKER_LOGGER, BROKER, TOPIC)
 
 
 @serves(ListConfigResourcesRequest, versions="0-1", allow=on_cluster(DESCRIBE_CONFIGS))
-def list_config_resources(call: Call, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
+def list_config_resources(call: BrokerCall, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
     wanted = [CLIENT_METRICS] if call.version == 0 else request.resource_types or _ALL
     if not all(is_known(call.services.release, kind) for kind in wanted):
         raise errors.UnsupportedVersion("A resource type is unknown.")

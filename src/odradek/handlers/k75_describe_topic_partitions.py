@@ -9,7 +9,7 @@ per topic INVALID_TOPIC_EXCEPTION, UNKNOWN_TOPIC_OR_PARTITION, TOPIC_AUTHORIZATI
 LEADER_NOT_AVAILABLE, LISTENER_NOT_FOUND.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.partition_view import PartitionViews
 from odradek.handlers.serves import serves
 from odradek.handlers.topic_names import is_legal_name
@@ -37,7 +37,9 @@ def refuse_describe_topic_partitions(
 
 
 @serves(DescribeTopicPartitionsRequest, versions="0", refuse=refuse_describe_topic_partitions)
-def describe_topic_partitions(call: Call, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
+def describe_topic_partitions(
+    call: BrokerCall, request: DescribeTopicPartitionsRequest
+) -> DescribeTopicPartitionsResponse:
     image: MetadataImage = call.services.metadata.image
     is_all = not request.topics
     names = list(image.topics.by_name) if is_all else sorted({topic.name for topic in request.topics})
@@ -73,13 +75,13 @@ def _from_cursor(names: list[str], cursor: Cursor | None, is_all: bool) -> list[
     return [name for name in names if name >= cursor.topic_name]
 
 
-def _limit(call: Call, request: DescribeTopicPartitionsRequest) -> int:
-    limit_max: int = call.services.layers.current.config["max.request.partition.size.limit"]
+def _limit(call: BrokerCall, request: DescribeTopicPartitionsRequest) -> int:
+    limit_max: int = call.services.configs.current.config["max.request.partition.size.limit"]
     return max(1, min(limit_max, request.response_partition_limit))
 
 
 def _page_of(
-    call: Call, views: PartitionViews, topic: TopicImage | None, name: str, first: int, limit: int
+    call: BrokerCall, views: PartitionViews, topic: TopicImage | None, name: str, first: int, limit: int
 ) -> tuple[DescribeTopicPartitionsResponseTopic, int | None]:
     """A topic with at most `limit` partitions from `first` on, and the partition after them, if there is one."""
     if not call.authorize(acl.DESCRIBE, acl.TOPIC, name):

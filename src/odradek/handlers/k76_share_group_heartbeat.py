@@ -14,9 +14,9 @@ Who may: READ on the group, DESCRIBE on each topic that is subscribed to.
 """
 
 from odradek.coordinator.group.consumer.requests import Caller
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
-from odradek.handlers.share_feature import MEMBER_ID_CHARACTERS_MAX, demand_share_groups
+from odradek.handlers.share_feature import MEMBER_ID_CHARACTERS_MAX, demand_share_groups, shares_of
 from odradek.protocol import errors
 from odradek.protocol.messages.k76_share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
@@ -31,7 +31,9 @@ def refuse(request: ShareGroupHeartbeatRequest, error: errors.KafkaError, versio
 
 
 @serves(ShareGroupHeartbeatRequest, versions="1", refuse=refuse)
-def share_group_heartbeat(call: Call, request: ShareGroupHeartbeatRequest) -> Pending[ShareGroupHeartbeatResponse]:
+def share_group_heartbeat(
+    call: BrokerCall, request: ShareGroupHeartbeatRequest
+) -> Pending[ShareGroupHeartbeatResponse]:
     demand_share_groups(call)
     call.demand(READ, GROUP, request.group_id)
     for name in request.subscribed_topic_names or ():
@@ -39,5 +41,4 @@ def share_group_heartbeat(call: Call, request: ShareGroupHeartbeatRequest) -> Pe
     if len(request.member_id) > MEMBER_ID_CHARACTERS_MAX:
         raise errors.InvalidRequest()
     caller = Caller(call.client_id or "", f"/{call.address[0]}", call.version)
-    answered: Pending[ShareGroupHeartbeatResponse] = call.services.shares.groups.heartbeat(request, caller)
-    return answered
+    return shares_of(call).groups.heartbeat(request, caller)

@@ -7,10 +7,10 @@ Errors, per group: GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED, INVAL
 UNSUPPORTED_VERSION, those of the coordinator.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.described_groups import described_groups, failed
 from odradek.handlers.serves import serves
-from odradek.handlers.share_feature import demand_share_groups
+from odradek.handlers.share_feature import demand_share_groups, shares_of
 from odradek.protocol import errors
 from odradek.protocol.messages.k77_share_group_describe import (
     DescribedGroup,
@@ -30,9 +30,9 @@ def refuse_describe(
 
 
 @serves(ShareGroupDescribeRequest, versions="1", refuse=refuse_describe)
-async def share_group_describe(call: Call, request: ShareGroupDescribeRequest) -> ShareGroupDescribeResponse:
+async def share_group_describe(call: BrokerCall, request: ShareGroupDescribeRequest) -> ShareGroupDescribeResponse:
     demand_share_groups(call)
-    describe = call.services.shares.groups.describe
+    describe = shares_of(call).groups.describe
     groups = await described_groups(call, request, DescribedGroup, describe, _topics, _HIDDEN)
     return ShareGroupDescribeResponse(groups=groups)
 

@@ -18,9 +18,10 @@ Who may: READ on the group, READ on each topic.
 | per partition: the share coordinator does not answer | COORDINATOR_NOT_AVAILABLE |
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.leader_hints import LeaderHints
 from odradek.handlers.serves import serves
+from odradek.handlers.share_feature import shares_of
 from odradek.handlers.share_requests import HINTED, acknowledged, demand_reader, keep_session, unreadable
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
@@ -46,10 +47,10 @@ def refuse(request: ShareFetchRequest, error: errors.KafkaError, version: int) -
 
 
 @serves(ShareFetchRequest, versions="1-2", refuse=refuse, is_read=True)
-async def share_fetch(call: Call, request: ShareFetchRequest) -> ShareFetchResponse:
+async def share_fetch(call: BrokerCall, request: ShareFetchRequest) -> ShareFetchResponse:
     group_id, member_id = demand_reader(call, request.group_id, request.member_id)
     _check(request)
-    manager = call.services.shares.partitions
+    manager = shares_of(call).partitions
     wanted, refused = acknowledged(call, request.topics, is_renew=request.is_renew_ack)
     epoch = request.share_session_epoch
     session = manager.session(group_id, member_id, epoch)
@@ -87,8 +88,8 @@ def _update(session: ShareSession, request: ShareFetchRequest) -> None:
             session.places.pop((bytes(forgotten.topic_id), index), None)
 
 
-async def _fetched(call: Call, session: ShareSession, request: ShareFetchRequest) -> FetchedAll:
-    manager = call.services.shares.partitions
+async def _fetched(call: BrokerCall, session: ShareSession, request: ShareFetchRequest) -> FetchedAll:
+    manager = shares_of(call).partitions
     refused: FetchedAll = {}
     for place in list(session.places):  # what is not there is not kept: a session holds no more than the cluster has
         error = unreadable(call, place)
@@ -115,7 +116,7 @@ async def _fetched(call: Call, session: ShareSession, request: ShareFetchRequest
 # The answer
 
 
-def _response(call: Call, told: Results, fetched: FetchedAll, lock_ms: int) -> ShareFetchResponse:
+def _response(call: BrokerCall, told: Results, fetched: FetchedAll, lock_ms: int) -> ShareFetchResponse:
     hints = LeaderHints(call)
     topics: dict[bytes, list[PartitionData]] = {}
     for place in dict.fromkeys([*told, *fetched]):

@@ -13,9 +13,10 @@ Who may: READ on the group, READ on each topic.
 | per partition: as in ShareFetch | |
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.leader_hints import LeaderHints
 from odradek.handlers.serves import serves
+from odradek.handlers.share_feature import shares_of
 from odradek.handlers.share_requests import HINTED, acknowledged, demand_reader
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
@@ -36,12 +37,12 @@ def refuse(request: ShareAcknowledgeRequest, error: errors.KafkaError, version: 
 
 
 @serves(ShareAcknowledgeRequest, versions="1-2", refuse=refuse)
-async def share_acknowledge(call: Call, request: ShareAcknowledgeRequest) -> ShareAcknowledgeResponse:
+async def share_acknowledge(call: BrokerCall, request: ShareAcknowledgeRequest) -> ShareAcknowledgeResponse:
     group_id, member_id = demand_reader(call, request.group_id, request.member_id)
     epoch = request.share_session_epoch
     if epoch == INITIAL_EPOCH:
         raise errors.InvalidShareSessionEpoch()  # only a fetch opens a session
-    manager = call.services.shares.partitions
+    manager = shares_of(call).partitions
     wanted, refused = acknowledged(call, request.topics, is_renew=request.is_renew_ack)
     session = manager.sessions.next(group_id, member_id, epoch)
     told: Results = {**refused, **await manager.acknowledge(group_id, member_id, wanted)}
@@ -52,7 +53,7 @@ async def share_acknowledge(call: Call, request: ShareAcknowledgeRequest) -> Sha
     return response
 
 
-def _response(call: Call, told: Results) -> ShareAcknowledgeResponse:
+def _response(call: BrokerCall, told: Results) -> ShareAcknowledgeResponse:
     hints = LeaderHints(call)
     topics: dict[bytes, list[PartitionData]] = {}
     for place, refusal in told.items():

@@ -5,7 +5,7 @@
 Who may: ALTER on the cluster; asked by the controller. Errors: as the leader of the quorum says.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.forward import forward
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k80_add_raft_voter import (
@@ -15,5 +15,5 @@ from odradek.protocol.messages.k80_add_raft_voter import (
 
 
 @serves(AddRaftVoterRequest, versions="0-1")
-async def add_raft_voter(call: Call, request: AddRaftVoterRequest) -> AddRaftVoterResponse:
+async def add_raft_voter(call: BrokerCall, request: AddRaftVoterRequest) -> AddRaftVoterResponse:
     return await forward(call, request, AddRaftVoterResponse)

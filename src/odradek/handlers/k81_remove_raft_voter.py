@@ -3,7 +3,7 @@
 Who may: ALTER on the cluster; asked by the controller. Errors: as the leader of the quorum says.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.forward import forward
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k81_remove_raft_voter import (
@@ -13,5 +13,5 @@ from odradek.protocol.messages.k81_remove_raft_voter import (
 
 
 @serves(RemoveRaftVoterRequest, versions="0")
-async def remove_raft_voter(call: Call, request: RemoveRaftVoterRequest) -> RemoveRaftVoterResponse:
+async def remove_raft_voter(call: BrokerCall, request: RemoveRaftVoterRequest) -> RemoveRaftVoterResponse:
     return await forward(call, request, RemoveRaftVoterResponse)

@@ -4,9 +4,10 @@ To the share coordinator. Who may: CLUSTER_ACTION on the cluster, which brokers 
 Errors, per partition: FENCED_LEADER_EPOCH, UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST, those of the coordinator.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
+from odradek.handlers.share_feature import shares_of
 from odradek.handlers.share_states import Result, each, refused
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
@@ -25,8 +26,8 @@ def refuse(request: ReadShareGroupStateRequest, error: errors.KafkaError, versio
 
 
 @serves(ReadShareGroupStateRequest, versions="0", allow=on_cluster(CLUSTER_ACTION), refuse=refuse)
-async def read_share_group_state(call: Call, request: ReadShareGroupStateRequest) -> ReadShareGroupStateResponse:
-    coordinator = call.services.shares.coordinator
+async def read_share_group_state(call: BrokerCall, request: ReadShareGroupStateRequest) -> ReadShareGroupStateResponse:
+    coordinator = shares_of(call).coordinator
     results = await each(request.group_id, request.topics, lambda key, each: coordinator.read(key, each.leader_epoch))
     return _response(results)
 

@@ -9,9 +9,10 @@ the coordinator.
 
 from odradek.coordinator.share.core import Write
 from odradek.coordinator.share.state import batches_of
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
+from odradek.handlers.share_feature import shares_of
 from odradek.handlers.share_states import Result, each, refused
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
@@ -32,8 +33,10 @@ def refuse(
 
 
 @serves(WriteShareGroupStateRequest, versions="0-1", allow=on_cluster(CLUSTER_ACTION), refuse=refuse)
-async def write_share_group_state(call: Call, request: WriteShareGroupStateRequest) -> WriteShareGroupStateResponse:
-    coordinator = call.services.shares.coordinator
+async def write_share_group_state(
+    call: BrokerCall, request: WriteShareGroupStateRequest
+) -> WriteShareGroupStateResponse:
+    coordinator = shares_of(call).coordinator
     results = await each(request.group_id, request.topics, lambda key, each: coordinator.write(key, _write(each)))
     return _response(results)
 

@@ -4,9 +4,10 @@ To the share coordinator. Who may: CLUSTER_ACTION on the cluster, which brokers 
 Errors, per partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST, those of the coordinator.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
+from odradek.handlers.share_feature import shares_of
 from odradek.handlers.share_states import Result, each, refused
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
@@ -26,8 +27,10 @@ def refuse(
 
 
 @serves(DeleteShareGroupStateRequest, versions="0", allow=on_cluster(CLUSTER_ACTION), refuse=refuse)
-async def delete_share_group_state(call: Call, request: DeleteShareGroupStateRequest) -> DeleteShareGroupStateResponse:
-    coordinator = call.services.shares.coordinator
+async def delete_share_group_state(
+    call: BrokerCall, request: DeleteShareGroupStateRequest
+) -> DeleteShareGroupStateResponse:
+    coordinator = shares_of(call).coordinator
     results = await each(request.group_id, request.topics, lambda key, each: coordinator.delete(key))
     return _response(results)
 

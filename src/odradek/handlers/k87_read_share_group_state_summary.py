@@ -6,9 +6,10 @@ To the share coordinator. Who may: CLUSTER_ACTION on the cluster, which brokers 
 Errors, per partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST, those of the coordinator.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
+from odradek.handlers.share_feature import shares_of
 from odradek.handlers.share_states import Result, each, refused
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
@@ -30,9 +31,9 @@ def refuse(
 
 @serves(ReadShareGroupStateSummaryRequest, versions="0-1", allow=on_cluster(CLUSTER_ACTION), refuse=refuse)
 async def read_share_group_state_summary(
-    call: Call, request: ReadShareGroupStateSummaryRequest
+    call: BrokerCall, request: ReadShareGroupStateSummaryRequest
 ) -> ReadShareGroupStateSummaryResponse:
-    coordinator = call.services.shares.coordinator
+    coordinator = shares_of(call).coordinator
     results = await each(request.group_id, request.topics, lambda key, each: coordinator.summary(key))
     return _response(results)
 

@@ -17,9 +17,8 @@ status, also why an internal topic could not be made.
 from odradek.coordinator.group.streams.configured import MISSING_INTERNAL_TOPICS
 from odradek.coordinator.group.streams.requests import Caller
 from odradek.coordinator.group.streams.response import HeartbeatResult
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
-from odradek.handlers.streams_topics import StreamsTopics
 from odradek.handlers.topic_names import is_legal_name
 from odradek.protocol import errors
 from odradek.protocol.internal_topics import INTERNAL_TOPICS
@@ -41,7 +40,9 @@ def refuse_heartbeat(
 
 
 @serves(StreamsGroupHeartbeatRequest, versions="0-0", refuse=refuse_heartbeat)
-async def streams_group_heartbeat(call: Call, request: StreamsGroupHeartbeatRequest) -> StreamsGroupHeartbeatResponse:
+async def streams_group_heartbeat(
+    call: BrokerCall, request: StreamsGroupHeartbeatRequest
+) -> StreamsGroupHeartbeatResponse:
     demand_protocol(call)
     call.demand(READ, GROUP, request.group_id)
     if request.topology is not None:
@@ -55,14 +56,14 @@ async def streams_group_heartbeat(call: Call, request: StreamsGroupHeartbeatRequ
     return beaten.response
 
 
-def demand_protocol(call: Call) -> None:
+def demand_protocol(call: BrokerCall) -> None:
     """UnsupportedVersion if this cluster or this broker does not serve streams groups."""
     is_enabled = call.services.metadata.finalized_features.get(FEATURE, 0) > 0
     if not is_enabled or not call.services.groups.serves_streams_protocol:
         raise errors.UnsupportedVersion()
 
 
-def _check_topics(call: Call, topology: Topology) -> None:
+def _check_topics(call: BrokerCall, topology: Topology) -> None:
     names = sorted(_topics(topology))
     prohibited = [name for name in names if name in INTERNAL_TOPICS]
     if prohibited:
@@ -85,7 +86,7 @@ def _topics(topology: Topology) -> set[str]:
     return names
 
 
-def _create_topics(call: Call, beaten: HeartbeatResult) -> None:
+def _create_topics(call: BrokerCall, beaten: HeartbeatResult) -> None:
     names = [topic.name for topic in beaten.missing]
     if not call.authorize(CREATE, CLUSTER, CLUSTER_NAME):
         allowed = call.authorize_all(CREATE, TOPIC, names)
@@ -93,13 +94,11 @@ def _create_topics(call: Call, beaten: HeartbeatResult) -> None:
         if refused:
             _add_detail(beaten.response, f"Unauthorized to CREATE on topics {', '.join(refused)}.")
             return
-    services = call.services
-    if services.streams_topics is None:
-        services.streams_topics = StreamsTopics()
-    failed = services.streams_topics.failures(call, beaten.missing)
+    creation = call.services.streams_topics
+    failed = creation.failures(beaten.missing)
     if failed:
         _add_detail(beaten.response, f"Creation failed: {', '.join(failed)}.")
-    services.streams_topics.create(call, beaten.missing, beaten.response.heartbeat_interval_ms)
+    creation.create(beaten.missing, beaten.response.heartbeat_interval_ms, call.principal, call.client_id)
 
 
 def _add_detail(response: StreamsGroupHeartbeatResponse, detail: str) -> None:

@@ -5,7 +5,7 @@ Errors, per group: GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED, INVAL
 UNSUPPORTED_VERSION, those of the coordinator.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.described_groups import described_groups, failed
 from odradek.handlers.k88_streams_group_heartbeat import demand_protocol
 from odradek.handlers.serves import serves
@@ -28,7 +28,9 @@ def refuse_describe(
 
 
 @serves(StreamsGroupDescribeRequest, versions="0-0", refuse=refuse_describe)
-async def streams_group_describe(call: Call, request: StreamsGroupDescribeRequest) -> StreamsGroupDescribeResponse:
+async def streams_group_describe(
+    call: BrokerCall, request: StreamsGroupDescribeRequest
+) -> StreamsGroupDescribeResponse:
     demand_protocol(call)
     describe = call.services.groups.describe_streams
     groups = await described_groups(call, request, DescribedGroup, describe, _topics, _HIDDEN)

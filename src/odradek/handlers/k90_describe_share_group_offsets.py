@@ -8,9 +8,9 @@ Errors, per partition: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION.
 """
 
 from odradek.coordinator.group.share.service import StartOffset
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
-from odradek.handlers.share_feature import demand_share_groups
+from odradek.handlers.share_feature import demand_share_groups, shares_of
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
 from odradek.protocol.messages.k90_describe_share_group_offsets import (
@@ -36,14 +36,14 @@ def _failed(group_id: str, error: errors.KafkaError) -> DescribeShareGroupOffset
 
 @serves(DescribeShareGroupOffsetsRequest, versions="0-1", refuse=refuse)
 async def describe_share_group_offsets(
-    call: Call, request: DescribeShareGroupOffsetsRequest
+    call: BrokerCall, request: DescribeShareGroupOffsetsRequest
 ) -> DescribeShareGroupOffsetsResponse:
     demand_share_groups(call)
     return DescribeShareGroupOffsetsResponse(groups=[await _described(call, group) for group in request.groups])
 
 
 async def _described(
-    call: Call, group: DescribeShareGroupOffsetsRequestGroup
+    call: BrokerCall, group: DescribeShareGroupOffsetsRequestGroup
 ) -> DescribeShareGroupOffsetsResponseGroup:
     try:
         call.demand(DESCRIBE, GROUP, group.group_id)
@@ -54,7 +54,7 @@ async def _described(
                 (topic.topic_name, list(topic.partitions)) for topic in group.topics if topic.topic_name in visible
             ]
             hidden = [topic for topic in group.topics if topic.topic_name not in visible]
-        found = await call.services.shares.groups.offsets(group.group_id, wanted)
+        found = await shares_of(call).groups.offsets(group.group_id, wanted)
     except errors.KafkaError as error:
         return _failed(group.group_id, error)
     if group.topics is None:

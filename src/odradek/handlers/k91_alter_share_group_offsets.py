@@ -6,9 +6,9 @@ Errors: GROUP_AUTHORIZATION_FAILED, GROUP_ID_NOT_FOUND (of another kind), NON_EM
 Errors, per partition: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, those of the share coordinator.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
-from odradek.handlers.share_feature import demand_share_groups
+from odradek.handlers.share_feature import demand_share_groups, shares_of
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
 from odradek.protocol.messages.k91_alter_share_group_offsets import (
@@ -24,7 +24,7 @@ from odradek.security.acl import GROUP, READ, TOPIC
 
 @serves(AlterShareGroupOffsetsRequest, versions="0")
 async def alter_share_group_offsets(
-    call: Call, request: AlterShareGroupOffsetsRequest
+    call: BrokerCall, request: AlterShareGroupOffsetsRequest
 ) -> AlterShareGroupOffsetsResponse:
     demand_share_groups(call)
     call.demand(READ, GROUP, request.group_id)
@@ -38,13 +38,13 @@ async def alter_share_group_offsets(
             if told.error_code == errors.NONE:
                 key = SharePartitionKey(request.group_id, bytes(response.topic_id), wanted.partition_index)
                 starts[key], results[key] = wanted.start_offset, told
-    failures = await call.services.shares.groups.alter(request.group_id, starts, names)
+    failures = await shares_of(call).groups.alter(request.group_id, starts, names)
     for key, error in failures.items():
         results[key].error_code, results[key].error_message = error.code, error.message
     return AlterShareGroupOffsetsResponse(responses=responses)
 
 
-def _checked(call: Call, topic: AlterShareGroupOffsetsRequestTopic) -> AlterShareGroupOffsetsResponseTopic:
+def _checked(call: BrokerCall, topic: AlterShareGroupOffsetsRequestTopic) -> AlterShareGroupOffsetsResponseTopic:
     """The answer as far as it is known before anybody is asked."""
     found = call.services.metadata.topic(topic.topic_name)
     may_read = call.authorize(READ, TOPIC, topic.topic_name)

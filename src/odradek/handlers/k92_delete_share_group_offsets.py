@@ -6,9 +6,9 @@ Errors, per topic: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION (also 
 the share coordinator.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
-from odradek.handlers.share_feature import demand_share_groups
+from odradek.handlers.share_feature import demand_share_groups, shares_of
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
 from odradek.protocol.messages.k92_delete_share_group_offsets import (
@@ -23,20 +23,20 @@ NO_TOPIC = Uuid(bytes(16))
 
 @serves(DeleteShareGroupOffsetsRequest, versions="0")
 async def delete_share_group_offsets(
-    call: Call, request: DeleteShareGroupOffsetsRequest
+    call: BrokerCall, request: DeleteShareGroupOffsetsRequest
 ) -> DeleteShareGroupOffsetsResponse:
     demand_share_groups(call)
     call.demand(DELETE, GROUP, request.group_id)
     responses = [_checked(call, topic.topic_name) for topic in request.topics]
     known = {bytes(told.topic_id): told for told in responses if told.error_code == errors.NONE}
-    failures = await call.services.shares.groups.delete_offsets(request.group_id, list(known))
+    failures = await shares_of(call).groups.delete_offsets(request.group_id, list(known))
     for topic_id, error in failures.items():
         told = known[topic_id]
         told.topic_id, told.error_code, told.error_message = NO_TOPIC, error.code, error.message
     return DeleteShareGroupOffsetsResponse(responses=responses)
 
 
-def _checked(call: Call, name: str) -> DeleteShareGroupOffsetsResponseTopic:
+def _checked(call: BrokerCall, name: str) -> DeleteShareGroupOffsetsResponseTopic:
     told = DeleteShareGroupOffsetsResponseTopic(topic_name=name)
     error: errors.KafkaError | None = None
     topic = call.services.metadata.topic(name)

@@ -1,8 +1,6 @@
 """Where a partition that is not led here is led, for the responses that say so (KIP-951)."""
 
-from typing import Any
-
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 
 NO_LEADER = (-1, -1)
 
@@ -12,7 +10,7 @@ class LeaderHints:
 
     __slots__ = ("_call", "_nodes")
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: BrokerCall) -> None:
         self._call = call
         self._nodes: dict[int, None] = {}
 
@@ -21,8 +19,8 @@ class LeaderHints:
         image = self._call.services.replicas.image
         if image is None:
             return NO_LEADER
-        topics = image.topics.by_name if isinstance(topic, str) else image.topics.by_id
-        known = topics.get(topic)
+        by_name, by_id = image.topics.by_name, image.topics.by_id
+        known = by_name.get(topic) if isinstance(topic, str) else by_id.get(topic)
         partition = None if known is None else known.partitions.get(index)
         if partition is None:
             return NO_LEADER
@@ -32,10 +30,11 @@ class LeaderHints:
 
     def endpoints(self) -> list[tuple[int, str, int, str | None]]:
         """(node id, host, port, rack) of the nodes that were named."""
+        image = self._call.services.replicas.image
         found = []
         for node in self._nodes:
-            broker: Any = self._call.services.replicas.image.cluster.brokers.get(node)
+            broker = None if image is None else image.cluster.brokers.get(node)
             endpoint = None if broker is None else broker.endpoint(self._call.listener)
-            if endpoint is not None:
+            if broker is not None and endpoint is not None:
                 found.append((node, endpoint.host, endpoint.port, broker.rack))
         return found

@@ -1,11 +1,11 @@
 """Waiting for the logs of partitions that were just made, so that whoever had them made can write to them at once."""
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 
 WAIT_MS_MAX = 1000  # a request for thousands of partitions is answered before they are all there, as Kafka answers it
 
 
-async def until_open(call: Call, partitions: dict[str, int], timeout_ms: int) -> None:
+async def until_open(call: BrokerCall, partitions: dict[str, int], timeout_ms: int) -> None:
     """`partitions` has the least number of partitions that each topic must have before it counts as made."""
     replicas = call.services.replicas
     deadline_ms = call.mono_ms() + min(timeout_ms, WAIT_MS_MAX)
@@ -14,7 +14,7 @@ async def until_open(call: Call, partitions: dict[str, int], timeout_ms: int) ->
             await replicas.openings.until_settled(topic, left_ms)
 
 
-def _is_open(call: Call, topic: str, count: int) -> bool:
+def _is_open(call: BrokerCall, topic: str, count: int) -> bool:
     image = call.services.metadata.topic(topic)
     is_made = image is not None and len(image.partitions) >= count
     return is_made and not call.services.replicas.openings.is_opening(topic)

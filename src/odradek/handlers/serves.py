@@ -1,7 +1,10 @@
 """How a handler says what it serves.
 
     @serves(ListConfigResourcesRequest, versions="0-1", allow=on_cluster(DESCRIBE_CONFIGS))
-    def list_config_resources(call: Call, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse: ...
+    def list_config_resources(call: BrokerCall, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse: ...
+
+It serves on brokers' listeners and takes a BrokerCall; with `on="controller"` on controllers' listeners, and takes a
+ControllerCall; with `on="both"` on both, and takes an AnyCall, which has what every node has.
 
 A handler is a function that returns its response, a Pending of it, or None for no answer at all; or an `async def`.
 What a caller needs for the whole request is `allow`; what it needs for a topic, a group or a transactional id the
@@ -9,24 +12,41 @@ handler asks for itself (`call.demand`, `call.authorize`). It may raise a KafkaE
 `refuse(request, error, version)` makes of it, by default a response whose own error code it is.
 """
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, overload
 
+from odradek.broken_rule import present, require
 from odradek.handlers.refuse import refuse_by_code
 from odradek.protocol import registry, releases
+from odradek.protocol.declare import Request, Response
 from odradek.protocol.field import parse_versions
 
 if TYPE_CHECKING:
+    from odradek.handlers.call import Call
     from odradek.handlers.permission import Permission
-    from odradek.protocol.declare import Request, Response
+    from odradek.handlers.services import BrokerServices, ControllerServices, Services
     from odradek.protocol.errors import KafkaError
+    from odradek.reactor.pending import Pending
 
-Handler = Callable[..., Any]
-Refuse = Callable[..., "Response"]  # takes (request, error, version)
-H = TypeVar("H", bound=Handler)
+# What a handler returns. A Pending and a coroutine yield a Response, or None for no answer; a Pending of a subclass is
+# no Pending of Response to mypy, hence Any.
+Returned: TypeAlias = "Response | Pending[Any] | Coroutine[Any, None, Response | None] | None"
+
+# A registered handler. `serves` has checked what it takes against its listener and its API, and what it returns; from
+# then on the dispatcher alone calls it, for whatever API, and sees by `is_async` which of the above it gets.
+Handler = Callable[["Call[Any]", Any], Any]
+Refuse = Callable[[Any, "KafkaError", int], Response]  # takes the request, the error and the version
+
+S = TypeVar("S", bound="Services")
+Rq = TypeVar("Rq", bound=Request)
+R = TypeVar("R", bound=Returned)
 
 _COROUTINE = 0x80  # CO_COROUTINE of the inspect module, which is slow to import
-_KINDS = {"broker": releases.BROKER, "controller": releases.CONTROLLER}
+_KINDS = {
+    "broker": (releases.BROKER,),
+    "controller": (releases.CONTROLLER,),
+    "both": (releases.BROKER, releases.CONTROLLER),
+}
 
 
 class Served:
@@ -56,8 +76,7 @@ class Served:
         is_read: bool = False,
         counts_errors: bool = False,
     ) -> None:
-        assert request.api_key is not None
-        self.key = request.api_key
+        self.key = present(request.api_key, "every request has an API key")
         self.request = request
         self.response = registry.response(self.key)
         self.versions = versions
@@ -72,27 +91,71 @@ class Served:
 _SERVED: dict[tuple[str, int], Served] = {}  # by kind of listener and API key
 
 
+class Register(Protocol[S, Rq]):
+    """Takes a handler of this request that works with these services, and gives it back."""
+
+    def __call__(self, handler: "Callable[[Call[S], Rq], R]", /) -> "Callable[[Call[S], Rq], R]": ...
+
+
+@overload
 def serves(
-    request: "type[Request]",
+    request: type[Rq],
     *,
     versions: str,
-    on: tuple[str, ...] = ("broker",),
     allow: "Permission | None" = None,
-    refuse: "Callable[[Any, KafkaError, int], Response] | None" = None,
+    refuse: "Callable[[Rq, KafkaError, int], Response] | None" = None,
     is_read: bool = False,
     counts_errors: bool = False,
-) -> Callable[[H], H]:
+) -> "Register[BrokerServices, Rq]": ...
+
+
+@overload
+def serves(
+    request: type[Rq],
+    *,
+    versions: str,
+    on: Literal["controller"],
+    allow: "Permission | None" = None,
+    refuse: "Callable[[Rq, KafkaError, int], Response] | None" = None,
+    is_read: bool = False,
+    counts_errors: bool = False,
+) -> "Register[ControllerServices, Rq]": ...
+
+
+@overload
+def serves(
+    request: type[Rq],
+    *,
+    versions: str,
+    on: Literal["both"],
+    allow: "Permission | None" = None,
+    refuse: "Callable[[Rq, KafkaError, int], Response] | None" = None,
+    is_read: bool = False,
+    counts_errors: bool = False,
+) -> "Register[Services, Rq]": ...
+
+
+def serves(
+    request: type[Rq],
+    *,
+    versions: str,
+    on: Literal["broker", "controller", "both"] = "broker",
+    allow: "Permission | None" = None,
+    refuse: "Callable[[Rq, KafkaError, int], Response] | None" = None,
+    is_read: bool = False,
+    counts_errors: bool = False,
+) -> "Register[Any, Rq]":
     """Registers the handler of an API. `allow` is what the whole request needs; it asks itself for each item."""
     low, high = parse_versions(versions)
 
-    def register(handler: H) -> H:
+    def register(handler: "Callable[[Call[S], Rq], R]") -> "Callable[[Call[S], Rq], R]":
         made = refuse or refuse_by_code
         served = Served(
             request, range(low, high + 1), handler, made, allow, is_read=is_read, counts_errors=counts_errors
         )
-        for listener in on:
-            place = (_KINDS[listener], served.key)
-            assert place not in _SERVED, f"{request.__name__} has two handlers on the {listener}'s listener"
+        for kind in _KINDS[on]:
+            place = (kind, served.key)
+            require(place not in _SERVED, f"one handler serves {request.__name__} on a {kind} listener")
             _SERVED[place] = served
         return handler
 

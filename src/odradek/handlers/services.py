@@ -1,108 +1,184 @@
-"""What handlers work with: the parts of a running node, put together by `broker/`.
+"""What handlers work with: the parts of a running node, typed by the listener that a request came in on.
 
-A field is None while its part does not exist, or on a node that has none: a broker that is no controller has no
-`controller`, a lone controller no `replicas`. Handlers never import `broker/`; they find it here.
+    Services             what every node has, whatever its roles
+    BrokerServices       and what a broker has: handlers on a broker's listener get these
+    ControllerServices   and what a controller has: handlers on a controller's listener get these
+
+A node with both roles has one of each, made of the same common parts. They are made when everything in them is there,
+and the listeners accept nobody before, so that no handler meets a part that is not there yet.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
-from odradek.handlers.error_counts import ErrorCounts
-from odradek.handlers.log_levels import LogLevels
 from odradek.protocol import releases
 
 if TYPE_CHECKING:
-    from odradek.handlers.faults import Faults
+    from odradek.controller.quorum_controller import QuorumController
+    from odradek.coordinator.group.coordinator import GroupCoordinator
+    from odradek.coordinator.transaction.coordinator import TransactionCoordinator
+    from odradek.handlers.broker_parts import Configs, InterBroker, ProducerIds, Quotas, Shares
+    from odradek.handlers.error_counts import ErrorCounts
+    from odradek.handlers.log_levels import LogLevels
+    from odradek.handlers.streams_topics import StreamsTopics
     from odradek.handlers.topic_creation import TopicCreation
+    from odradek.log.manager.manager import LogManager
+    from odradek.metadata.cache import MetadataCache
+    from odradek.protocol.messages.k18_api_versions import ApiVersionsResponse
+    from odradek.raft.client import RaftClient
     from odradek.reactor.loop import Loop
     from odradek.reactor.ports import Clock, Rng
+    from odradek.replica.manager import ReplicaManager
     from odradek.security.authorizer import Authorizer
 
-OnError = Callable[[Any, BaseException], None]  # takes the call and what its handler raised
-
-
-def _ignored(call: Any, error: BaseException) -> None:
-    """Without a server log there is nobody to tell: the peer gets UNKNOWN_SERVER_ERROR all the same."""
-
-
-def _unheard(line: str) -> None:
-    """The same."""
+OnError = Callable[[object, BaseException], None]  # takes the call, for its repr, and what its handler raised
+Warn = Callable[[str], None]  # writes a line of the server log
 
 
 class Services:
+    """What every node has."""
+
     __slots__ = (
         "authorizer",
-        "broker_epoch",
         "clock",
         "cluster_id",
-        "controller",
+        "configs",
         "error_counts",
-        "faults",
-        "forwarder",
-        "groups",
-        "has_telemetry",
-        "inter_broker",
-        "layers",
-        "lifecycle",
         "log_levels",
-        "logs",
         "loop",
         "metadata",
-        "metrics",
         "node_id",
         "on_error",
-        "producer_ids",
         "quotas",
         "raft",
         "release",
-        "replicas",
         "rng",
-        "shares",
-        "socket_server",
-        "streams_topics",
         "told_versions",
-        "topic_creation",
-        "transactions",
         "warn",
     )
 
-    def __init__(self, loop: "Loop", *, node_id: int, cluster_id: str, **parts: Any) -> None:
+    kind: ClassVar[str]  # of the listeners whose requests they serve: `releases.BROKER` or `releases.CONTROLLER`
+
+    def __init__(
+        self,
+        loop: "Loop",
+        *,
+        node_id: int,
+        cluster_id: str,
+        release: releases.Release,
+        configs: "Configs",
+        metadata: "MetadataCache",
+        raft: "RaftClient",
+        error_counts: "ErrorCounts",
+        log_levels: "LogLevels",
+        on_error: OnError,
+        warn: Warn,
+    ) -> None:
         self.loop = loop
         self.clock: Clock = loop.ports.clock
         self.rng: Rng = loop.ports.rng
         self.node_id = node_id
         self.cluster_id = cluster_id
-        self.release: releases.Release = releases.DEFAULT
-        self.layers: Any = None  # the broker's configs: `.current` is a config.sources.BrokerLayers
-        self.metadata: Any = None  # metadata.loader.MetadataCache
-        self.replicas: Any = None  # replica.ReplicaManager
-        self.groups: Any = None  # coordinator.group.GroupCoordinator
-        self.shares: Any = None  # broker.shares.Shares
-        self.transactions: Any = None  # coordinator.transaction.TransactionCoordinator
-        self.logs: Any = None  # log.manager.LogManager
-        self.inter_broker: Any = None  # send(node, request, ...) -> Pending[Response]
-        self.forwarder: Any = None
-        self.controller: Any = None
-        self.raft: Any = None
-        self.authorizer: Authorizer | None = None
-        self.quotas: Any = None
-        self.metrics: Any = None
-        self.faults: Faults | None = None
-        self.producer_ids: Any = None  # next() -> Pending[int]
-        self.broker_epoch: Callable[[], int] = _no_epoch
-        self.lifecycle: Any = None
-        self.socket_server: Any = None
-        self.error_counts = ErrorCounts()
-        self.log_levels = LogLevels()
-        self.topic_creation: TopicCreation | None = None  # made when it is first needed
-        self.streams_topics: Any = None  # handlers.streams_topics.StreamsTopics, the same
-        self.told_versions: dict[tuple[str, int], Any] = {}  # what ApiVersions tells: from which state, and that
-        self.has_telemetry = False  # whether somebody receives what clients push
-        self.on_error: OnError = _ignored
-        self.warn: Callable[[str], None] = _unheard  # a line of the server log
-        for name, part in parts.items():
-            setattr(self, name, part)
+        self.release = release
+        self.configs = configs
+        self.metadata = metadata
+        self.raft = raft
+        self.error_counts = error_counts
+        self.log_levels = log_levels
+        self.on_error = on_error
+        self.warn = warn
+        self.authorizer: Authorizer | None = None  # None: everything is allowed
+        self.quotas: Quotas | None = None  # None: nobody is slowed down
+        # What ApiVersions tells in each of its versions, with the image and the kraft.version that it was made from.
+        self.told_versions: dict[int, tuple[tuple[object, int], ApiVersionsResponse]] = {}
+
+    def _share(self, common: "Services") -> None:
+        """Becomes the services of one role of the node that has these common ones."""
+        Services.__init__(
+            self,
+            common.loop,
+            node_id=common.node_id,
+            cluster_id=common.cluster_id,
+            release=common.release,
+            configs=common.configs,
+            metadata=common.metadata,
+            raft=common.raft,
+            error_counts=common.error_counts,
+            log_levels=common.log_levels,
+            on_error=common.on_error,
+            warn=common.warn,
+        )
 
 
-def _no_epoch() -> int:
-    return -1
+class BrokerServices(Services):
+    """What a broker has."""
+
+    __slots__ = (
+        "_streams_topics",
+        "_topic_creation",
+        "groups",
+        "inter_broker",
+        "logs",
+        "producer_ids",
+        "replicas",
+        "shares",
+        "transactions",
+    )
+
+    kind = releases.BROKER
+
+    def __init__(
+        self,
+        common: Services,
+        *,
+        logs: "LogManager",
+        replicas: "ReplicaManager",
+        groups: "GroupCoordinator",
+        transactions: "TransactionCoordinator",
+        shares: "Shares | None",
+        inter_broker: "InterBroker",
+        producer_ids: "ProducerIds",
+    ) -> None:
+        """`shares` is None in a release that has no share groups."""
+        self._share(common)
+        self.logs = logs
+        self.replicas = replicas
+        self.groups = groups
+        self.transactions = transactions
+        self.shares = shares
+        self.inter_broker = inter_broker
+        self.producer_ids = producer_ids
+        self._topic_creation: TopicCreation | None = None
+        self._streams_topics: StreamsTopics | None = None
+
+    # Made when they are first needed: most brokers never are asked for a topic that is not there.
+
+    @property
+    def topic_creation(self) -> "TopicCreation":
+        if self._topic_creation is None:
+            from odradek.handlers.topic_creation import TopicCreation
+
+            self._topic_creation = TopicCreation(
+                self.loop, self.inter_broker, self.configs, self.metadata, warn=self.warn
+            )
+        return self._topic_creation
+
+    @property
+    def streams_topics(self) -> "StreamsTopics":
+        if self._streams_topics is None:
+            from odradek.handlers.streams_topics import StreamsTopics
+
+            self._streams_topics = StreamsTopics(self.loop, self.inter_broker, self.configs)
+        return self._streams_topics
+
+
+class ControllerServices(Services):
+    """What a controller has."""
+
+    __slots__ = ("controller",)
+
+    kind = releases.CONTROLLER
+
+    def __init__(self, common: Services, *, controller: "QuorumController") -> None:
+        self._share(common)
+        self.controller = controller

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from odradek.handlers.call import Call
-from odradek.handlers.share_feature import MEMBER_ID_CHARACTERS_MAX, demand_share_groups
+from odradek.handlers.call import BrokerCall
+from odradek.handlers.share_feature import MEMBER_ID_CHARACTERS_MAX, demand_share_groups, shares_of
 from odradek.protocol import errors
 from odradek.replica.share.manager import Results
 from odradek.replica.share.partition import RENEW, TYPES, Acknowledgement
@@ -16,7 +16,7 @@ RENEW_VERSION_MIN = 2
 HINTED = (errors.NotLeaderOrFollower.code, errors.FencedLeaderEpoch.code)
 
 
-def demand_reader(call: Call, group_id: str | None, member_id: str | None) -> tuple[str, str]:
+def demand_reader(call: BrokerCall, group_id: str | None, member_id: str | None) -> tuple[str, str]:
     """The group and the member. The id of a member is its own choice, within limits."""
     demand_share_groups(call)
     call.demand(READ, GROUP, group_id or "")
@@ -25,9 +25,9 @@ def demand_reader(call: Call, group_id: str | None, member_id: str | None) -> tu
     return group_id, member_id
 
 
-def keep_session(call: Call, session: ShareSession) -> None:
+def keep_session(call: BrokerCall, session: ShareSession) -> None:
     """It ends with its connection, which forgets it if it ends before."""
-    connection, manager = call.connection, call.services.shares.partitions
+    connection, manager = call.connection, shares_of(call).partitions
 
     def closed() -> None:
         manager.close(session)
@@ -37,7 +37,7 @@ def keep_session(call: Call, session: ShareSession) -> None:
 
 
 def acknowledged(
-    call: Call, topics: Iterable[Any], *, is_renew: bool
+    call: BrokerCall, topics: Iterable[Any], *, is_renew: bool
 ) -> tuple[dict[Place, list[Acknowledgement]], Results]:
     """By share-partition; and those that are refused unseen."""
     wanted: dict[Place, list[Acknowledgement]] = {}
@@ -61,7 +61,7 @@ def acknowledged(
     return wanted, refused
 
 
-def unreadable(call: Call, place: Place) -> errors.KafkaError | None:
+def unreadable(call: BrokerCall, place: Place) -> errors.KafkaError | None:
     """Why the caller gets nothing of a partition, on whatever broker it asks."""
     topic_id, index = place
     topic = call.services.metadata.topic_by_id(topic_id)
@@ -69,7 +69,7 @@ def unreadable(call: Call, place: Place) -> errors.KafkaError | None:
     return hidden(call, topic_id) or (errors.UnknownTopicOrPartition() if is_missing else None)
 
 
-def hidden(call: Call, topic_id: bytes) -> errors.KafkaError | None:
+def hidden(call: BrokerCall, topic_id: bytes) -> errors.KafkaError | None:
     """Why the caller gets nothing of a topic."""
     name = call.services.replicas.topic_name(topic_id)
     if name is None:

@@ -9,7 +9,7 @@ from typing import cast
 
 from crc32c import crc32c
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import BrokerCall
 
 PUSH_INTERVAL_MS = 300_000
 NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
@@ -20,5 +20,5 @@ def subscription_id(client_instance_id: bytes) -> int:
     return cast(int, struct.unpack(">i", struct.pack(">I", crc32c(client_instance_id)))[0])
 
 
-def bytes_max(call: Call) -> int:
-    return cast(int, call.services.layers.current.config["telemetry.max.bytes"])
+def bytes_max(call: BrokerCall) -> int:
+    return cast(int, call.services.configs.current.config["telemetry.max.bytes"])

@@ -4,11 +4,12 @@ The one who asked is told UNKNOWN_TOPIC_OR_PARTITION and will come again; the cr
 name of the caller, once for all who ask while it is under way.
 """
 
-from typing import Any
+from collections.abc import Callable
 
-from odradek.handlers.call import Call
-from odradek.handlers.forward import CONTROLLER
+from odradek.config.parsed import Config
+from odradek.handlers.broker_parts import ACTIVE_CONTROLLER, Configs, InterBroker
 from odradek.handlers.internal_topics import INTERNAL, InternalTopic, reason_not_to_be
+from odradek.metadata.cache import MetadataCache
 from odradek.protocol import errors
 from odradek.protocol.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol.messages.k19_create_topics import (
@@ -18,6 +19,8 @@ from odradek.protocol.messages.k19_create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
+from odradek.reactor.loop import Loop
+from odradek.security.principal import Principal
 
 NAMES_PER_REQUEST = 100
 TOLD_AGAIN_MS = 30_000
@@ -42,62 +45,73 @@ _SHARE_CONFIGS = {
 class TopicCreation:
     """The creations of one broker that are under way."""
 
-    __slots__ = ("_in_flight", "_silent_until_ms")
+    __slots__ = ("_configs", "_in_flight", "_inter_broker", "_loop", "_metadata", "_silent_until_ms", "_warn")
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        loop: Loop,
+        inter_broker: InterBroker,
+        configs: Configs,
+        metadata: MetadataCache,
+        warn: Callable[[str], None],
+    ) -> None:
+        self._loop = loop
+        self._inter_broker = inter_broker
+        self._configs = configs
+        self._metadata = metadata
+        self._warn = warn
         self._in_flight: set[str] = set()
         self._silent_until_ms: dict[str, int] = {}  # by internal topic
 
-    def create(self, call: Call, names: list[str]) -> None:
+    def create(self, names: list[str], principal: Principal, client_id: str | None) -> None:
         """Starts the creation of those that are not under way yet; whoever asked need not wait for it."""
         new = [name for name in names if name not in self._in_flight]
         new = new[: IN_FLIGHT_MAX - len(self._in_flight)]
         if new:
             self._in_flight.update(new)
-            call.services.loop.spawn(self._send(call, new, call.principal))
+            self._loop.spawn(self._send(new, principal, client_id))
 
-    def create_internal(self, call: Call, name: str) -> None:
-        """The same for a topic of a coordinator, in the broker's own name: whoever asks need not be allowed to."""
+    def create_internal(self, name: str, client_id: str | None) -> None:
+        """Starts the creation of a coordinator's topic, in the broker's name: whoever asks need not be allowed to."""
         if name not in self._in_flight:
             self._in_flight.add(name)
-            call.services.loop.spawn(self._send(call, [name], None))
+            self._loop.spawn(self._send([name], None, client_id))
 
-    async def _send(self, call: Call, names: list[str], principal: Any) -> None:
+    async def _send(self, names: list[str], principal: Principal | None, client_id: str | None) -> None:
         """A few at a time: each request is one decision of the controller, in one turn of the reactor."""
         try:
             for at in range(0, len(names), NAMES_PER_REQUEST):
-                await self._send_some(call, names[at : at + NAMES_PER_REQUEST], principal)
+                await self._send_some(names[at : at + NAMES_PER_REQUEST], principal, client_id)
         except errors.KafkaError:
             pass  # no controller now: whoever wants the topic asks again
         finally:
             self._in_flight.difference_update(names)
 
-    async def _send_some(self, call: Call, names: list[str], principal: Any) -> None:
-        config = call.services.layers.current.config
+    async def _send_some(self, names: list[str], principal: Principal | None, client_id: str | None) -> None:
+        config = self._configs.current.config
         request = CreateTopicsRequest(
             topics=[creatable(name, config) for name in names], timeout_ms=config["request.timeout.ms"]
         )
-        response: CreateTopicsResponse = await call.services.inter_broker.send(
-            CONTROLLER, request, principal=principal, client_id=call.client_id
+        response: CreateTopicsResponse = await self._inter_broker.send(
+            ACTIVE_CONTROLLER, request, principal=principal, client_id=client_id
         )
         for result in response.topics:
             if result.error_code not in _THERE and result.name in INTERNAL:
-                self._tell_of(call, INTERNAL[result.name], result)
+                self._tell_of(INTERNAL[result.name], result)
 
-    def _tell_of(self, call: Call, topic: InternalTopic, result: CreatableTopicResult) -> None:
+    def _tell_of(self, topic: InternalTopic, result: CreatableTopicResult) -> None:
         """A client that is told COORDINATOR_NOT_AVAILABLE comes again for ever, and nobody knows why."""
-        now_ms = call.mono_ms()
+        now_ms = self._loop.ports.clock.mono_ms()
         if now_ms < self._silent_until_ms.get(topic.name, now_ms):
             return
         self._silent_until_ms[topic.name] = now_ms + TOLD_AGAIN_MS
-        services = call.services
-        brokers = len(services.metadata.image.cluster.brokers)
-        known = reason_not_to_be(topic, services.layers.current.config, brokers)
+        brokers = len(self._metadata.image.cluster.brokers)
+        known = reason_not_to_be(topic, self._configs.current.config, brokers)
         answer = f"{errors.by_code(result.error_code).name}: {result.error_message}"
-        services.warn(known or f"{topic.whose} wait for {topic.name}, which cannot be created: {answer}")
+        self._warn(known or f"{topic.whose} wait for {topic.name}, which cannot be created: {answer}")
 
 
-def creatable(name: str, config: Any) -> CreatableTopic:
+def creatable(name: str, config: Config) -> CreatableTopic:
     """The topic as the broker's configs want it."""
     if name == OFFSETS_TOPIC:
         return _internal(

@@ -5,8 +5,9 @@ the channel is who answers, and what is told about it.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from odradek.broken_rule import BrokenRuleError
 from odradek.network.request_metrics import RequestMetrics, RequestStats
 from odradek.reactor.pending import Pending
 
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 
 Answer = list[Any] | None  # bytes-like parts and file ranges, as they are to be sent
 Serve = Callable[["ServerConnection", memoryview], "Answer | Pending[Any]"]
+
+
+def nobody_serves(connection: "ServerConnection", frame: memoryview) -> NoReturn:
+    """Stands where `serve` belongs until it is known who answers the requests."""
+    raise BrokenRuleError("connections are accepted when somebody answers their requests")
 
 
 class RequestChannel:

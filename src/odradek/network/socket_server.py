@@ -16,7 +16,7 @@ from odradek.network.connection_quotas import ConnectionQuotas
 from odradek.network.listener import CONTROL_PLANE, DATA_PLANE, Listener
 from odradek.network.listener_security import SASL_PROTOCOLS, TLS_PROTOCOLS, MakeTlsContext, mechanisms, tls_settings
 from odradek.network.processor import Before, MakeAuthenticator, Processor, ProcessorPlan
-from odradek.network.request_channel import RequestChannel, Serve
+from odradek.network.request_channel import RequestChannel, Serve, nobody_serves
 from odradek.network.request_metrics import RequestMetrics
 from odradek.network.server_connection import ServerConnection
 from odradek.network.socket_server_metrics import SocketServerMetrics
@@ -77,8 +77,11 @@ class SocketServer:
 
     # Start
 
-    def add_listener(self, endpoint: Endpoint, serve: Serve, *, plane: str = DATA_PLANE) -> Listener:
-        """Bound, but closed until `enable`. OSError if the address cannot be had, ConfigError for bad credentials."""
+    def add_listener(self, endpoint: Endpoint, serve: Serve = nobody_serves, *, plane: str = DATA_PLANE) -> Listener:
+        """Bound, but closed until `enable`. OSError if the address cannot be had, ConfigError for bad credentials.
+
+        `serve` answers the requests; it may be told later (`serve_with`).
+        """
         assert endpoint.listener not in self.listeners, f"{endpoint.listener} is there already"
         plan = self._plan(endpoint, serve, plane)
         socket = self._listen(endpoint)
@@ -92,6 +95,11 @@ class SocketServer:
         if self._is_enabled:
             listener.acceptor.start()
         return listener
+
+    def serve_with(self, serve: Serve) -> None:
+        """The requests of all the listeners are answered by this, from now on."""
+        for listener in self.listeners.values():
+            listener.plan.channel.serve = serve
 
     def remove_listener(self, name: str) -> None:
         """Closed, with all its connections."""

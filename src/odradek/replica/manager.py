@@ -52,7 +52,7 @@ class Membership(Protocol):
     """What is needed of the transaction coordinator's side: is this partition in that transaction?"""
 
     def ask(
-        self, transactional_id: str, producer_id: int, producer_epoch: int, partition: tuple[str, int], *, is_add: bool
+        self, transactional_id: str, producer_id: int, producer_epoch: int, partition: TopicPartition, *, is_add: bool
     ) -> Pending[None]:
         """Fails with the coordinator's reason."""
         ...

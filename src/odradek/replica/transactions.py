@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from odradek.log.append import AppendInfo
 from odradek.log.producers.transaction_verification import VerificationGuard
 from odradek.protocol import errors
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Buffer
 from odradek.records.layout import HEADER
@@ -123,7 +124,7 @@ async def _ask(
     is_add: bool,
 ) -> None:
     assert replicas.membership is not None
-    key = (partition.topic.name, partition.index)
+    key = TopicPartition(partition.topic.name, partition.index)
     until_ms = replicas.mono_ms() + (replicas.config.add_retry_ms_max or 0)
     while True:
         try:

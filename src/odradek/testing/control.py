@@ -32,6 +32,11 @@ class Control:
     def _shared(self) -> "Shared":
         return present(self._running.shared, "commands come to a node that is a broker")
 
+    @property
+    def _replicas(self) -> "ReplicaManager":
+        broker = present(self._running.broker, "commands come to a node that is a broker")
+        return present(broker.replicas, "a broker that serves has replicas")
+
     async def answer(self, command: str, values: dict[str, Any]) -> Any:
         """Commands are the methods below; KafkaError if one fails."""
         result = _COMMANDS[command](self, **values)
@@ -75,7 +80,7 @@ class Control:
 
     async def _until_hosted(self, name: str, partitions: int) -> None:
         """The controller has decided; the broker hears of it through its metadata log, and opens the logs."""
-        loop, replicas = self._running.loop, self._shared.services.replicas
+        loop, replicas = self._running.loop, self._replicas
         deadline_ms = loop.ports.clock.mono_ms() + TIMEOUT_MS
         while not all(_is_led(replicas, name, index) for index in range(partitions)):
             if loop.ports.clock.mono_ms() > deadline_ms:

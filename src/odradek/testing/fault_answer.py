@@ -21,10 +21,17 @@ from odradek.handlers.faults import Handle
 from odradek.protocol import errors
 from odradek.protocol.declare import Struct
 from odradek.testing.fault_rule import FaultRule
-from odradek.testing.named_partitions import arrays, is_of_partitions, is_of_topics, partition_of, topic_of
+from odradek.testing.named_partitions import (
+    arrays,
+    is_of_broker,
+    is_of_partitions,
+    is_of_topics,
+    partition_of,
+    topic_of,
+)
 
 if TYPE_CHECKING:
-    from odradek.handlers.call import Call
+    from odradek.handlers.call import AnyCall, BrokerCall
     from odradek.handlers.serves import Refuse
     from odradek.protocol.messages.k01_fetch import FetchRequest, FetchResponse, PartitionData
     from odradek.protocol.messages.k03_metadata import MetadataRequest, MetadataResponse
@@ -49,8 +56,8 @@ class ErrorAnswer:
         self._rule = rule
         self._error = error
 
-    async def __call__(self, call: "Call", request: Any, handle: Handle, refuse: "Refuse") -> Any:
-        if call.key == _FETCH and not isinstance(self._error, _OF_SESSIONS):
+    async def __call__(self, call: "AnyCall", request: Any, handle: Handle, refuse: "Refuse") -> Any:
+        if call.key == _FETCH and is_of_broker(call) and not isinstance(self._error, _OF_SESSIONS):
             return self._fetch(call, request)
         if call.key == _METADATA:
             return await self._metadata(call, request, handle)
@@ -68,7 +75,7 @@ class ErrorAnswer:
 
     # A request in two
 
-    def _split(self, call: "Call", request: Any) -> tuple[Any, Any] | None:
+    def _split(self, call: "AnyCall", request: Any) -> tuple[Any, Any] | None:
         """What the rule is about, and the rest; None if there is no rest."""
         concerned, rest = copied(request, call.version), copied(request, call.version)
         has_rest = False
@@ -81,7 +88,7 @@ class ErrorAnswer:
                 has_rest = has_rest or bool(left)
         return (concerned, rest) if has_rest else None
 
-    def _split_topic(self, call: "Call", topic: Any) -> tuple[Any, Any]:
+    def _split_topic(self, call: "AnyCall", topic: Any) -> tuple[Any, Any]:
         name = topic_of(call, topic)
         if self._rule.concerns(name):
             return topic, None
@@ -89,7 +96,7 @@ class ErrorAnswer:
             return None, topic
         return self._split_partitions(call, topic)
 
-    def _split_partitions(self, call: "Call", topic: Struct) -> tuple[Any, Any]:
+    def _split_partitions(self, call: "AnyCall", topic: Struct) -> tuple[Any, Any]:
         for field, partitions in arrays(topic):
             if is_of_partitions(field):
                 ours = [each for each in partitions if partition_of(each) == self._rule.partition]
@@ -99,7 +106,7 @@ class ErrorAnswer:
 
     # Fetch
 
-    def _fetch(self, call: "Call", request: "FetchRequest") -> "FetchResponse":
+    def _fetch(self, call: "BrokerCall", request: "FetchRequest") -> "FetchResponse":
         from odradek.protocol.messages.k01_fetch import FetchableTopicResponse, FetchResponse
 
         response = FetchResponse(session_id=0)
@@ -111,19 +118,20 @@ class ErrorAnswer:
             response.responses.append(topic)
         return response
 
-    def _fetched_partition(self, call: "Call", topic: str | None, index: int) -> "PartitionData":
+    def _fetched_partition(self, call: "BrokerCall", topic: str | None, index: int) -> "PartitionData":
         from odradek.replica.fetch.partition_data import not_here
 
         data = not_here(index, self._error)
         if not self._rule.concerns(topic, index):
             data.error_code = errors.NONE
-            partition = call.services.replicas.partition(topic, index)
-            data.high_watermark = -1 if partition is None else partition.log.high_watermark
+            partition = None if topic is None else call.services.replicas.partition(topic, index)
+            log = None if partition is None else partition.log
+            data.high_watermark = -1 if log is None else log.high_watermark
         return data
 
     # Metadata
 
-    async def _metadata(self, call: "Call", request: "MetadataRequest", handle: Handle) -> "MetadataResponse":
+    async def _metadata(self, call: "AnyCall", request: "MetadataRequest", handle: Handle) -> "MetadataResponse":
         from odradek.protocol.messages.k03_metadata import MetadataResponseTopic
 
         looking: Any = copied(request, call.version)
@@ -141,7 +149,9 @@ class ErrorAnswer:
 
     # OffsetFetch
 
-    async def _offset_fetch(self, call: "Call", request: "OffsetFetchRequest", handle: Handle) -> "OffsetFetchResponse":
+    async def _offset_fetch(
+        self, call: "AnyCall", request: "OffsetFetchRequest", handle: Handle
+    ) -> "OffsetFetchResponse":
         response: OffsetFetchResponse = await handle(request)
         for answer in (response, *response.groups):
             for topic in answer.topics:
@@ -154,7 +164,7 @@ class ErrorAnswer:
         return response
 
 
-def _fetched(call: "Call", request: "FetchRequest") -> Iterator[tuple[Any, list[int]]]:
+def _fetched(call: "BrokerCall", request: "FetchRequest") -> Iterator[tuple[Any, list[int]]]:
     """The partitions that a fetch is about, by the topic's id or name; its session, if it has one, ends."""
     sessions = call.services.replicas.sessions
     session = sessions.get(request.session_id) if call.version >= _SESSION_VERSION_MIN else None

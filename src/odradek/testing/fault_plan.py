@@ -12,7 +12,7 @@ from odradek.testing.fault_rule import FaultRule
 from odradek.testing.named_partitions import named_partitions
 
 if TYPE_CHECKING:
-    from odradek.handlers.call import Call
+    from odradek.handlers.call import AnyCall
     from odradek.protocol.declare import Request
 
 
@@ -27,7 +27,7 @@ class _Installed:
     def is_used_up(self) -> bool:
         return self.rule.times is not None and self.hits >= self.rule.times
 
-    def fits(self, call: "Call", request: "Request") -> bool:
+    def fits(self, call: "AnyCall", request: "Request") -> bool:
         rule = self.rule
         if self.is_used_up or rule.api_key != call.key:
             return False
@@ -39,7 +39,7 @@ class _Installed:
 
 
 class FaultPlan:
-    """The `faults` of a node's services."""
+    """The `faults` of a node's dispatchers."""
 
     __slots__ = ("_by_number", "_hits")
 
@@ -63,7 +63,7 @@ class FaultPlan:
         counted = self._hits | {each: installed.hits for each, installed in self._by_number.items()}
         return sum(counted.values()) if number is None else counted.get(number, 0)
 
-    def before(self, call: "Call", request: "Request") -> FaultAction | None:
+    def before(self, call: "AnyCall", request: "Request") -> FaultAction | None:
         for installed in self._by_number.values():
             if installed.fits(call, request):
                 installed.hits += 1

@@ -7,13 +7,14 @@ resource type and name.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
+from odradek.handlers.services import BrokerServices
 from odradek.protocol.declare import Struct
 from odradek.protocol.field import ARRAY, STRUCT, ZERO_UUID, Field
 
 if TYPE_CHECKING:
-    from odradek.handlers.call import Call
+    from odradek.handlers.call import AnyCall, BrokerCall
 
 Named = tuple[str, int | None]  # a topic and a partition of it; None: the topic as such
 
@@ -22,12 +23,17 @@ _NUMBERS = ("index", "partition", "partition_index", "partition_id")
 _FETCH, _METADATA = 1, 3
 
 
-def named_partitions(call: "Call", request: Struct) -> Iterator[Named]:
+def named_partitions(call: "AnyCall", request: Struct) -> Iterator[Named]:
     yield from _in(call, request)
-    if call.key == _FETCH:
+    if call.key == _FETCH and is_of_broker(call):
         yield from _of_session(call, request)
     elif call.key == _METADATA and _asks_for_all(call, request):
         yield from ((name, None) for name in call.services.metadata.image.topics.by_name)
+
+
+def is_of_broker(call: "AnyCall") -> "TypeGuard[BrokerCall]":
+    """Whether it came in on a broker's listener, and not on a controller's."""
+    return isinstance(call.services, BrokerServices)
 
 
 def can_name_topics(struct: type[Struct]) -> bool:
@@ -44,7 +50,7 @@ def can_name_topics(struct: type[Struct]) -> bool:
     return False
 
 
-def topic_of(call: "Call", topic: Any) -> str | None:
+def topic_of(call: "AnyCall", topic: Any) -> str | None:
     """The topic's name, whether the struct has it or the id alone; None if nobody knows the id."""
     if isinstance(topic, str):
         return topic
@@ -80,7 +86,7 @@ def is_of_partitions(field: Field) -> bool:
     return "partition" in field.name and not is_of_topics(field)
 
 
-def _in(call: "Call", struct: Struct) -> Iterator[Named]:
+def _in(call: "AnyCall", struct: Struct) -> Iterator[Named]:
     for field, elements in arrays(struct):
         for element in elements:
             if is_of_topics(field):
@@ -91,7 +97,7 @@ def _in(call: "Call", struct: Struct) -> Iterator[Named]:
                 yield from _in(call, element)
 
 
-def _of_topic(call: "Call", topic: Any) -> Iterator[Named]:
+def _of_topic(call: "AnyCall", topic: Any) -> Iterator[Named]:
     name = topic_of(call, topic)
     if name is None:
         return
@@ -102,7 +108,7 @@ def _of_topic(call: "Call", topic: Any) -> Iterator[Named]:
                 yield from ((name, partition_of(element)) for element in elements)
 
 
-def _of_session(call: "Call", request: Any) -> Iterator[Named]:
+def _of_session(call: "BrokerCall", request: Any) -> Iterator[Named]:
     """What an incremental fetch is about without saying so."""
     session = call.services.replicas.sessions.get(request.session_id)
     for key, partitions in session.topics.items() if session is not None else ():
@@ -112,6 +118,6 @@ def _of_session(call: "Call", request: Any) -> Iterator[Named]:
             yield from ((name, index) for index in partitions)
 
 
-def _asks_for_all(call: "Call", request: Any) -> bool:
+def _asks_for_all(call: "AnyCall", request: Any) -> bool:
     """Without topics; in version 0, which has no null, with none."""
     return request.topics is None or (call.version == 0 and not request.topics)

@@ -144,17 +144,17 @@ EFFECTS = {
     "ssl.enabled.protocols": ("TLSv1.3", lambda broker: tls(broker).protocols, ("TLSv1.3",)),
     "group.consumer.assignment.interval.ms": (
         "70",
-        lambda broker: broker.server.shared.services.groups._consumer_config.assignment_interval_ms({}),
+        lambda broker: broker.server.broker.services.groups._consumer_config.assignment_interval_ms({}),
         70,
     ),
     "group.share.assignment.interval.ms": (
         "72",
-        lambda broker: broker.server.shared.services.groups._share_config.assignment_interval_ms({}),
+        lambda broker: broker.server.broker.services.groups._share_config.assignment_interval_ms({}),
         72,
     ),
     "group.streams.assignment.interval.ms": (
         "74",
-        lambda broker: broker.server.shared.services.groups._streams_config.assignment_interval_ms({}),
+        lambda broker: broker.server.broker.services.groups._streams_config.assignment_interval_ms({}),
         74,
     ),
     "transaction.partition.verification.enable": (

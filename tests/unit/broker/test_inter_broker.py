@@ -3,12 +3,13 @@
 import pytest
 
 from broker_kit import SimBroker
-from odradek.broker.inter_broker import ACTIVE_CONTROLLER, InterBroker
+from odradek.broker.inter_broker import InterBroker
 from odradek.broker.producer_ids import WAITING_MAX, ProducerIds
 from odradek.channel.config import ChannelConfig
 from odradek.channel.network_client import NetworkClient
 from odradek.channel.node import Node
 from odradek.channel.unsent_requests import UnsentRequests
+from odradek.handlers.broker_parts import ACTIVE_CONTROLLER
 from odradek.protocol.errors import BrokerNotAvailable, CoordinatorLoadInProgress, NetworkException
 from odradek.protocol.messages.k03_metadata import MetadataRequest
 from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest

@@ -156,7 +156,7 @@ def test_a_long_turn_is_told_in_words_and_is_a_warning_only_for_one_that_serves(
     server = broker.server
     server.slow_turn(60, broker.starting._resume)
     broker.wait_until_ready()
-    server.slow_turn(60, server.shared.services.replicas.partition)
+    server.slow_turn(60, server.broker.services.replicas.partition)
     server.slow_turn(60, lambda: None)
     server.slow_turn(60, None)
     took = "A turn of the reactor took 60 ms, "

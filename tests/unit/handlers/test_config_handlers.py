@@ -3,7 +3,6 @@
 import pytest
 
 from handler_kit import Handlers, broker, register, topic
-from odradek.handlers.dispatch import Dispatcher
 from odradek.protocol import errors, releases
 from odradek.protocol.messages import k33_alter_configs as legacy
 from odradek.protocol.messages import k44_incremental_alter_configs as incremental
@@ -215,8 +214,7 @@ def altering(monkeypatch):
 
     def make(*records, **options):
         handlers = Handlers(broker(), *topic("t"), *records, **options)
-        controller = Dispatcher(handlers.services, releases.CONTROLLER)
-        handlers.inter_broker.attach(releases.CONTROLLER, controller, "CONTROLLER")
+        handlers.inter_broker.attach(releases.CONTROLLER, handlers.controller, "CONTROLLER")
         handlers.forwarded = forwarded
         return handlers
 

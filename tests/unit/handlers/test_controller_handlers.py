@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from controllers import Harness
+from handler_kit import common_services
 from odradek.handlers import table
 from odradek.handlers.call import LocalConnection
 from odradek.handlers.dispatch import Dispatcher
-from odradek.handlers.services import Services
+from odradek.handlers.services import ControllerServices
 from odradek.protocol import registry, releases
 from odradek.protocol.messages import k19_create_topics as k19
 from odradek.protocol.messages import k20_delete_topics as k20
@@ -42,17 +43,16 @@ class Controller:
         self.harness = Harness(release=release)
         self.harness.quorum.is_leader = True
         self.harness.brokers(1)
-        self.services = Services(
+        self.errors: list[BaseException] = []
+        common = common_services(
             self.harness.loop,
-            node_id=1,
             cluster_id=self.harness.core.cluster_id,
-            controller=self.harness.controller,
             raft=self.harness.quorum,
             release=release,
+            on_error=lambda call, error: self.errors.append(error),
         )
-        self.errors: list[BaseException] = []
-        self.services.on_error = lambda call, error: self.errors.append(error)
-        self.dispatcher = Dispatcher(self.services, releases.CONTROLLER)
+        self.services = ControllerServices(common, controller=self.harness.controller)
+        self.dispatcher = Dispatcher(self.services)
 
     def ask(self, request: Any, version: int, principal: Principal = ANONYMOUS) -> Any:
         """Over frames, as a peer would."""

@@ -244,7 +244,6 @@ def test_an_idempotent_producer_gets_an_id_of_its_own(version):
     [
         ({"producer_id": 5}, 42),
         ({"producer_epoch": 5}, 42),
-        ({"transactional_id": "tx"}, 15),
     ],
 )
 def test_producers_that_get_none(fields, code):

@@ -250,14 +250,14 @@ class Fault:
 
 def with_fault(**action):
     handlers = Handlers()
-    handlers.services.faults = Fault(FaultAction(**action))
+    handlers.dispatcher.faults = Fault(FaultAction(**action))
     frame = bytearray(framed(ApiVersionsRequest(client_software_name="a", client_software_version="1"), 3))
     return handlers, frame
 
 
 def test_a_fault_may_let_a_request_pass():
     handlers, frame = with_fault()
-    handlers.services.faults.action = None
+    handlers.dispatcher.faults.action = None
     assert isinstance(handlers.dispatcher.serve(Peer(), memoryview(frame)), list)
 
 

@@ -3,7 +3,6 @@
 import pytest
 
 from handler_kit import Handlers, broker, register, topic
-from odradek.handlers.dispatch import Dispatcher
 from odradek.handlers.k19_create_topics import refuse_create_topics
 from odradek.protocol import errors, releases
 from odradek.protocol.errors import PeerProtocolError
@@ -24,8 +23,7 @@ def controlled(monkeypatch):
     def make(answer, **options):
         register(monkeypatch, CreateTopicsRequest, answer, kind=releases.CONTROLLER, refuse=refuse_create_topics)
         handlers = Handlers(broker(), *topic("t"), **options)
-        controller = Dispatcher(handlers.services, releases.CONTROLLER)
-        handlers.inter_broker.attach(releases.CONTROLLER, controller, "CONTROLLER")
+        handlers.inter_broker.attach(releases.CONTROLLER, handlers.controller, "CONTROLLER")
         return handlers
 
     return make
@@ -119,7 +117,7 @@ def test_nothing_is_created_unless_client_and_broker_want_it(controlled, static)
     handlers = controlled(created, static=static)
     is_on = static is AUTO_CREATE
     assert metadata(handlers, "new", allow_auto_topic_creation=not is_on) == {"new": 3}
-    assert handlers.services.topic_creation is None
+    assert handlers.services._topic_creation is None
 
 
 # Long answers

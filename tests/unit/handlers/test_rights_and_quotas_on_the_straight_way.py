@@ -4,7 +4,6 @@ import pytest
 
 from log_kit import batch
 from odradek.handlers import authorization as acl
-from odradek.handlers.call import Call
 from odradek.protocol import errors
 from odradek.replica.roles import DIR_FAILED
 from replica_kit import SimPlane
@@ -88,10 +87,16 @@ def test_a_consumer_who_may_not_hears_what_the_long_way_says(plane, version):
     assert data.error_code == errors.TopicAuthorizationFailed.code
 
 
+class Quotas:
+    """Everybody has used too much."""
+
+    def throttle_ms(self, call):
+        return 7
+
+
 @pytest.fixture
-def throttled(plane, monkeypatch):
-    monkeypatch.setattr(Call, "throttle_ms", property(lambda call: 7))
-    plane.services.quotas = object()
+def throttled(plane):
+    plane.services.quotas = Quotas()
     return plane
 
 
@@ -110,7 +115,6 @@ def test_a_throttle_time_is_told_by_both_ways_of_fetch(throttled):
     assert waited_in_vain.throttle_time_ms == 7
 
 
-def test_without_quotas_nobody_is_throttled(plane, monkeypatch):
-    monkeypatch.setattr(Call, "throttle_ms", property(lambda call: 7))
+def test_without_quotas_nobody_is_throttled(plane):
     assert plane.ask(plane.produce_request(batch(b"c")), 9).throttle_time_ms == 0
     assert plane.fetch(("t", 0, 0)).throttle_time_ms == 0

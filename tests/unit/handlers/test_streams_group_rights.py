@@ -46,12 +46,13 @@ class Guarded:
         self.broker.world.run_for(2000)
 
     def with_rights(self, *allowed):
-        self.broker.server.shared.services.authorizer = Rights(*allowed)
+        server = self.broker.server
+        server.broker.services.authorizer = server.controller.services.authorizer = Rights(*allowed)
         return self.client
 
     def has_topic(self, name):
         self.broker.world.run_for(2000)
-        return self.broker.server.shared.services.groups.topics.by_name(name) is not None
+        return self.broker.server.broker.services.groups.topics.by_name(name) is not None
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import struct
 import pytest
 
 from network_kit import answer_of, broker_config, correlation_id_of, echo, request
+from odradek.network.request_channel import nobody_serves
 from odradek.protocol.errors import PeerProtocolError
 from odradek.reactor.file_range import File
 from odradek.reactor.ports import Cancelled
@@ -49,6 +50,12 @@ def test_nothing_is_sent_for_none(rig):
     client = rig.start(serve).connect()
     rig.ask(client, b"".join(map(request, range(6))), count=3)
     assert client.correlation_ids() == [0, 2, 4]
+
+
+def test_who_answers_may_be_told_after_the_listeners_are_bound(rig):
+    rig.start(nobody_serves)
+    rig.server.serve_with(echo)
+    assert rig.ask(rig.connect(), request(7, b"hello")) == [struct.pack(">i", 7) + b"hello"]
 
 
 def test_a_port_in_use_is_an_error(rig):

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from odradek.handlers.call import Call
-from odradek.handlers.controller.active import controller_of
+from odradek.handlers.call import ControllerCall
 from odradek.metadata.configs import GROUP, TOPIC
 from odradek.protocol.declare import Struct
 from odradek.protocol.errors import (
@@ -21,19 +20,19 @@ T = TypeVar("T", bound=Struct)
 
 
 async def alter(
-    call: Call, resources: Sequence[Any], answer: type[T], *, is_incremental: bool, validate_only: bool
+    call: ControllerCall, resources: Sequence[Any], answer: type[T], *, is_incremental: bool, validate_only: bool
 ) -> list[T]:
     """One answer per resource, in the order of the request."""
     refused = {id(item): error for item in resources if (error := _refusal(call, item)) is not None}
     allowed = [item for item in resources if id(item) not in refused]
-    outcomes: list[tuple[Any, KafkaError | None]] = await controller_of(call).run(
+    outcomes: list[tuple[Any, KafkaError | None]] = await call.services.controller.run(
         lambda core: core.alter_configs(allowed, is_incremental=is_incremental, validate_only=validate_only)
     )
     errors = {id(item): error for item, error in outcomes} | refused
     return [_answer(item, errors[id(item)], answer) for item in resources]
 
 
-def _refusal(call: Call, item: Any) -> KafkaError | None:
+def _refusal(call: ControllerCall, item: Any) -> KafkaError | None:
     if item.resource_type == TOPIC:
         is_allowed = call.authorize(acl.ALTER_CONFIGS, acl.TOPIC, item.resource_name)
         return None if is_allowed else TopicAuthorizationFailed()

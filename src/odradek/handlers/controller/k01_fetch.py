@@ -12,7 +12,7 @@ Who may: CLUSTER_ACTION on the cluster. Errors: as the quorum says.
 
 from typing import Any
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.network.request_metrics import OF_FOLLOWER
@@ -20,7 +20,7 @@ from odradek.protocol.messages.k01_fetch import FetchRequest
 from odradek.security.acl import CLUSTER_ACTION
 
 
-@serves(FetchRequest, versions="0-18", on=("controller",), allow=on_cluster(CLUSTER_ACTION))
-def fetch(call: Call, request: FetchRequest) -> Any:
+@serves(FetchRequest, versions="0-18", on="controller", allow=on_cluster(CLUSTER_ACTION))
+def fetch(call: ControllerCall, request: FetchRequest) -> Any:
     call.connection.variation = OF_FOLLOWER
     return call.services.raft.handle_fetch(request, call.version)

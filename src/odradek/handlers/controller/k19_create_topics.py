@@ -15,8 +15,7 @@ INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG, INVALID_REQUEST for a name that come
 """
 
 from odradek.controller.topic_creation import refused_topic
-from odradek.handlers.call import Call
-from odradek.handlers.controller.active import controller_of
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.k19_create_topics import refuse_create_topics
 from odradek.handlers.serves import serves
 from odradek.protocol.errors import NONE, TopicAuthorizationFailed
@@ -28,8 +27,8 @@ from odradek.protocol.messages.k19_create_topics import (
 from odradek.security import acl
 
 
-@serves(CreateTopicsRequest, versions="0-7", on=("controller",), refuse=refuse_create_topics)
-async def create_topics(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
+@serves(CreateTopicsRequest, versions="0-7", on="controller", refuse=refuse_create_topics)
+async def create_topics(call: ControllerCall, request: CreateTopicsRequest) -> CreateTopicsResponse:
     names = [topic.name for topic in request.topics]
     if call.authorize(acl.CREATE, acl.CLUSTER, acl.CLUSTER_NAME):
         allowed, asked = set(names), request
@@ -40,7 +39,7 @@ async def create_topics(call: Call, request: CreateTopicsRequest) -> CreateTopic
             timeout_ms=request.timeout_ms,
             validate_only=request.validate_only,
         )
-    response: CreateTopicsResponse = await controller_of(call).run(lambda core: core.create_topics(asked))
+    response: CreateTopicsResponse = await call.services.controller.run(lambda core: core.create_topics(asked))
     told = call.authorize_all(acl.DESCRIBE_CONFIGS, acl.TOPIC, names)
     results = [topic if topic.name in told else _without_configs(topic) for topic in response.topics]
     refused = dict.fromkeys(name for name in names if name not in allowed)

@@ -13,8 +13,7 @@ UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUEST for one that is na
 """
 
 from odradek.controller.topic_deletion import WITH_IDS, deleted_result, wanted_topics
-from odradek.handlers.call import Call
-from odradek.handlers.controller.active import controller_of
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.k20_delete_topics import refuse_delete_topics
 from odradek.handlers.serves import serves
 from odradek.protocol.declare import Uuid
@@ -28,8 +27,8 @@ from odradek.protocol.messages.k20_delete_topics import (
 from odradek.security import acl
 
 
-@serves(DeleteTopicsRequest, versions="0-6", on=("controller",), refuse=refuse_delete_topics)
-async def delete_topics(call: Call, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+@serves(DeleteTopicsRequest, versions="0-6", on="controller", refuse=refuse_delete_topics)
+async def delete_topics(call: ControllerCall, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
     if call.services.authorizer is None:
         return await _delete(call, request, call.version)
     allowed: list[DeleteTopicState] = []
@@ -44,13 +43,15 @@ async def delete_topics(call: Call, request: DeleteTopicsRequest) -> DeleteTopic
     return DeleteTopicsResponse(responses=[*response.responses, *refused])
 
 
-async def _delete(call: Call, request: DeleteTopicsRequest, version: int) -> DeleteTopicsResponse:
-    response: DeleteTopicsResponse = await controller_of(call).run(lambda core: core.delete_topics(request, version))
+async def _delete(call: ControllerCall, request: DeleteTopicsRequest, version: int) -> DeleteTopicsResponse:
+    response: DeleteTopicsResponse = await call.services.controller.run(
+        lambda core: core.delete_topics(request, version)
+    )
     return response
 
 
-def _refusal(call: Call, name: str | None, topic_id: bytes) -> KafkaError | None:
-    topic = controller_of(call).core.topics.by_id.get(topic_id)
+def _refusal(call: ControllerCall, name: str | None, topic_id: bytes) -> KafkaError | None:
+    topic = call.services.controller.core.topics.by_id.get(topic_id)
     known = name if name is not None or topic is None else topic.name
     if known is None or call.authorize(acl.DELETE, acl.TOPIC, known):
         return None

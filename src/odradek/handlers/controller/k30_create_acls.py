@@ -10,8 +10,7 @@ be, UNKNOWN_SERVER_ERROR for a code that only a filter may have.
 """
 
 from odradek.controller.acl_changes import is_readable
-from odradek.handlers.call import Call
-from odradek.handlers.controller.active import controller_of
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.k30_create_acls import refuse_create_acls
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
@@ -21,8 +20,8 @@ from odradek.reactor.pending import Pending
 from odradek.security.acl import ALTER
 
 
-@serves(CreateAclsRequest, versions="0-3", on=("controller",), allow=on_cluster(ALTER), refuse=refuse_create_acls)
-def create_acls(call: Call, request: CreateAclsRequest) -> Pending[CreateAclsResponse]:
+@serves(CreateAclsRequest, versions="0-3", on="controller", allow=on_cluster(ALTER), refuse=refuse_create_acls)
+def create_acls(call: ControllerCall, request: CreateAclsRequest) -> Pending[CreateAclsResponse]:
     if not all(map(is_readable, request.creations)):
         raise PeerProtocolError("CreateAcls contains unknown elements", 0)
-    return controller_of(call).run(lambda core: core.create_acls(request))
+    return call.services.controller.run(lambda core: core.create_acls(request))

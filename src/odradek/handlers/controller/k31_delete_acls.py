@@ -9,8 +9,7 @@ NOT_CONTROLLER; SECURITY_DISABLED without an authorizer.
 """
 
 from odradek.controller.acl_changes import is_readable_filter
-from odradek.handlers.call import Call
-from odradek.handlers.controller.active import controller_of
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.k31_delete_acls import refuse_delete_acls
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
@@ -20,8 +19,8 @@ from odradek.reactor.pending import Pending
 from odradek.security.acl import ALTER
 
 
-@serves(DeleteAclsRequest, versions="0-3", on=("controller",), allow=on_cluster(ALTER), refuse=refuse_delete_acls)
-def delete_acls(call: Call, request: DeleteAclsRequest) -> Pending[DeleteAclsResponse]:
+@serves(DeleteAclsRequest, versions="0-3", on="controller", allow=on_cluster(ALTER), refuse=refuse_delete_acls)
+def delete_acls(call: ControllerCall, request: DeleteAclsRequest) -> Pending[DeleteAclsResponse]:
     if not all(map(is_readable_filter, request.filters)):
         raise PeerProtocolError("DeleteAcls contains unknown elements", 0)
-    return controller_of(call).run(lambda core: core.delete_acls(request))
+    return call.services.controller.run(lambda core: core.delete_acls(request))

@@ -8,7 +8,7 @@ INVALID_REQUEST for one that is named twice or cannot be, INVALID_CONFIG for a n
 UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, and the error of a missing permission.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.controller.alter_configs import alter
 from odradek.handlers.k33_alter_configs import refuse_alter_configs
 from odradek.handlers.serves import serves
@@ -19,8 +19,8 @@ from odradek.protocol.messages.k33_alter_configs import (
 )
 
 
-@serves(AlterConfigsRequest, versions="0-2", on=("controller",), refuse=refuse_alter_configs)
-async def alter_configs(call: Call, request: AlterConfigsRequest) -> AlterConfigsResponse:
+@serves(AlterConfigsRequest, versions="0-2", on="controller", refuse=refuse_alter_configs)
+async def alter_configs(call: ControllerCall, request: AlterConfigsRequest) -> AlterConfigsResponse:
     responses = await alter(
         call,
         request.resources,

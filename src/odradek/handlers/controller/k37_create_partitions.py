@@ -10,8 +10,7 @@ INVALID_REPLICATION_FACTOR, INVALID_REQUEST for a name that comes twice.
 """
 
 from odradek.controller.topic_creation import grown_result
-from odradek.handlers.call import Call
-from odradek.handlers.controller.active import controller_of
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.k37_create_partitions import refuse_create_partitions
 from odradek.handlers.serves import serves
 from odradek.protocol.errors import TopicAuthorizationFailed
@@ -19,8 +18,8 @@ from odradek.protocol.messages.k37_create_partitions import CreatePartitionsRequ
 from odradek.security import acl
 
 
-@serves(CreatePartitionsRequest, versions="0-3", on=("controller",), refuse=refuse_create_partitions)
-async def create_partitions(call: Call, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+@serves(CreatePartitionsRequest, versions="0-3", on="controller", refuse=refuse_create_partitions)
+async def create_partitions(call: ControllerCall, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
     names = [topic.name for topic in request.topics]
     allowed = call.authorize_all(acl.ALTER, acl.TOPIC, names)
     asked = CreatePartitionsRequest(
@@ -28,7 +27,7 @@ async def create_partitions(call: Call, request: CreatePartitionsRequest) -> Cre
         timeout_ms=request.timeout_ms,
         validate_only=request.validate_only,
     )
-    response: CreatePartitionsResponse = await controller_of(call).run(lambda core: core.create_partitions(asked))
+    response: CreatePartitionsResponse = await call.services.controller.run(lambda core: core.create_partitions(asked))
     refused = dict.fromkeys(name for name in names if name not in allowed)
     results = [*response.results, *(grown_result(name, TopicAuthorizationFailed()) for name in refused)]
     return CreatePartitionsResponse(results=results)

@@ -9,7 +9,7 @@ Not served yet: tokens are refused as where no secret key is set (KIP-48).
 Who may: whoever the broker let through. Errors: DELEGATION_TOKEN_AUTH_DISABLED.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.serves import serves
 from odradek.protocol.errors import DelegationTokenAuthDisabled
 from odradek.protocol.messages.k38_create_delegation_token import (
@@ -18,8 +18,10 @@ from odradek.protocol.messages.k38_create_delegation_token import (
 )
 
 
-@serves(CreateDelegationTokenRequest, versions="0-3", on=("controller",))
-def create_delegation_token(call: Call, request: CreateDelegationTokenRequest) -> CreateDelegationTokenResponse:
+@serves(CreateDelegationTokenRequest, versions="0-3", on="controller")
+def create_delegation_token(
+    call: ControllerCall, request: CreateDelegationTokenRequest
+) -> CreateDelegationTokenResponse:
     return CreateDelegationTokenResponse(
         error_code=DelegationTokenAuthDisabled.code,
         principal_type=call.principal.kind,

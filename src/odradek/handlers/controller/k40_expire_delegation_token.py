@@ -8,7 +8,7 @@ Not served yet: tokens are refused as where no secret key is set (KIP-48).
 Who may: whoever the broker let through. Errors: DELEGATION_TOKEN_AUTH_DISABLED.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.serves import serves
 from odradek.protocol.errors import DelegationTokenAuthDisabled
 from odradek.protocol.messages.k40_expire_delegation_token import (
@@ -17,6 +17,8 @@ from odradek.protocol.messages.k40_expire_delegation_token import (
 )
 
 
-@serves(ExpireDelegationTokenRequest, versions="0-2", on=("controller",))
-def expire_delegation_token(call: Call, request: ExpireDelegationTokenRequest) -> ExpireDelegationTokenResponse:
+@serves(ExpireDelegationTokenRequest, versions="0-2", on="controller")
+def expire_delegation_token(
+    call: ControllerCall, request: ExpireDelegationTokenRequest
+) -> ExpireDelegationTokenResponse:
     return ExpireDelegationTokenResponse(error_code=DelegationTokenAuthDisabled.code, expiry_timestamp_ms=-1)

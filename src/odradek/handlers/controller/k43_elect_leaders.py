@@ -7,8 +7,7 @@ Who may: ALTER on the cluster. Errors: NOT_CONTROLLER; INVALID_REQUEST for an un
 UNKNOWN_TOPIC_OR_PARTITION, ELECTION_NOT_NEEDED, PREFERRED_LEADER_NOT_AVAILABLE, ELIGIBLE_LEADERS_NOT_AVAILABLE.
 """
 
-from odradek.handlers.call import Call
-from odradek.handlers.controller.active import controller_of
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.k43_elect_leaders import refuse_elect_leaders
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
@@ -17,6 +16,6 @@ from odradek.reactor.pending import Pending
 from odradek.security.acl import ALTER
 
 
-@serves(ElectLeadersRequest, versions="0-2", on=("controller",), allow=on_cluster(ALTER), refuse=refuse_elect_leaders)
-def elect_leaders(call: Call, request: ElectLeadersRequest) -> Pending[ElectLeadersResponse]:
-    return controller_of(call).run(lambda core: core.elect_leaders(request))
+@serves(ElectLeadersRequest, versions="0-2", on="controller", allow=on_cluster(ALTER), refuse=refuse_elect_leaders)
+def elect_leaders(call: ControllerCall, request: ElectLeadersRequest) -> Pending[ElectLeadersResponse]:
+    return call.services.controller.run(lambda core: core.elect_leaders(request))

@@ -7,7 +7,7 @@ INVALID_REQUEST for one that is named twice or cannot be, INVALID_CONFIG for a n
 UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, and the error of a missing permission.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.controller.alter_configs import alter
 from odradek.handlers.k44_incremental_alter_configs import refuse_incremental_alter_configs
 from odradek.handlers.serves import serves
@@ -18,9 +18,9 @@ from odradek.protocol.messages.k44_incremental_alter_configs import (
 )
 
 
-@serves(IncrementalAlterConfigsRequest, versions="0-1", on=("controller",), refuse=refuse_incremental_alter_configs)
+@serves(IncrementalAlterConfigsRequest, versions="0-1", on="controller", refuse=refuse_incremental_alter_configs)
 async def incremental_alter_configs(
-    call: Call, request: IncrementalAlterConfigsRequest
+    call: ControllerCall, request: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
     responses = await alter(
         call,

@@ -6,8 +6,7 @@ Who may: ALTER on the cluster. Errors: NOT_CONTROLLER; per partition UNKNOWN_TOP
 INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICATION_FACTOR, NO_REASSIGNMENT_IN_PROGRESS.
 """
 
-from odradek.handlers.call import Call
-from odradek.handlers.controller.active import controller_of
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k45_alter_partition_reassignments import (
@@ -18,8 +17,8 @@ from odradek.reactor.pending import Pending
 from odradek.security.acl import ALTER
 
 
-@serves(AlterPartitionReassignmentsRequest, versions="0-1", on=("controller",), allow=on_cluster(ALTER))
+@serves(AlterPartitionReassignmentsRequest, versions="0-1", on="controller", allow=on_cluster(ALTER))
 def alter_partition_reassignments(
-    call: Call, request: AlterPartitionReassignmentsRequest
+    call: ControllerCall, request: AlterPartitionReassignmentsRequest
 ) -> Pending[AlterPartitionReassignmentsResponse]:
-    return controller_of(call).run(lambda core: core.alter_reassignments(request))
+    return call.services.controller.run(lambda core: core.alter_reassignments(request))

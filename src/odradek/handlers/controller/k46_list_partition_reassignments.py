@@ -3,8 +3,7 @@
 Who may: DESCRIBE on the cluster. Errors: NOT_CONTROLLER. What is unknown or does not move is left out.
 """
 
-from odradek.handlers.call import Call
-from odradek.handlers.controller.active import controller_of
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k46_list_partition_reassignments import (
@@ -15,8 +14,8 @@ from odradek.reactor.pending import Pending
 from odradek.security.acl import DESCRIBE
 
 
-@serves(ListPartitionReassignmentsRequest, versions="0", on=("controller",), allow=on_cluster(DESCRIBE))
+@serves(ListPartitionReassignmentsRequest, versions="0", on="controller", allow=on_cluster(DESCRIBE))
 def list_partition_reassignments(
-    call: Call, request: ListPartitionReassignmentsRequest
+    call: ControllerCall, request: ListPartitionReassignmentsRequest
 ) -> Pending[ListPartitionReassignmentsResponse]:
-    return controller_of(call).run(lambda core: core.list_reassignments(request))
+    return call.services.controller.run(lambda core: core.list_reassignments(request))

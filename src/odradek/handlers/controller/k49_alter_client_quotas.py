@@ -6,8 +6,7 @@ Who may: ALTER_CONFIGS on the cluster. Errors: NOT_CONTROLLER; per entity INVALI
 that cannot be.
 """
 
-from odradek.handlers.call import Call
-from odradek.handlers.controller.active import controller_of
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.k49_alter_client_quotas import refuse_alter_client_quotas
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
@@ -19,9 +18,9 @@ from odradek.security.acl import ALTER_CONFIGS
 @serves(
     AlterClientQuotasRequest,
     versions="0-1",
-    on=("controller",),
+    on="controller",
     allow=on_cluster(ALTER_CONFIGS),
     refuse=refuse_alter_client_quotas,
 )
-def alter_client_quotas(call: Call, request: AlterClientQuotasRequest) -> Pending[AlterClientQuotasResponse]:
-    return controller_of(call).run(lambda core: core.alter_client_quotas(request))
+def alter_client_quotas(call: ControllerCall, request: AlterClientQuotasRequest) -> Pending[AlterClientQuotasResponse]:
+    return call.services.controller.run(lambda core: core.alter_client_quotas(request))

@@ -4,8 +4,7 @@ Who may: ALTER on the cluster. Errors: NOT_CONTROLLER; UNSUPPORTED_VERSION below
 UNACCEPTABLE_CREDENTIAL, UNSUPPORTED_SASL_MECHANISM, RESOURCE_NOT_FOUND, DUPLICATE_RESOURCE.
 """
 
-from odradek.handlers.call import Call
-from odradek.handlers.controller.active import controller_of
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.k51_alter_user_scram_credentials import refuse_alter_user_scram_credentials
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
@@ -20,11 +19,11 @@ from odradek.security.acl import ALTER
 @serves(
     AlterUserScramCredentialsRequest,
     versions="0",
-    on=("controller",),
+    on="controller",
     allow=on_cluster(ALTER),
     refuse=refuse_alter_user_scram_credentials,
 )
 def alter_user_scram_credentials(
-    call: Call, request: AlterUserScramCredentialsRequest
+    call: ControllerCall, request: AlterUserScramCredentialsRequest
 ) -> Pending[AlterUserScramCredentialsResponse]:
-    return controller_of(call).run(lambda core: core.alter_scram_credentials(request))
+    return call.services.controller.run(lambda core: core.alter_scram_credentials(request))

@@ -8,13 +8,13 @@ Who may: CLUSTER_ACTION on the cluster. Errors: as the quorum says.
 
 from typing import Any
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k52_vote import VoteRequest
 from odradek.security.acl import CLUSTER_ACTION
 
 
-@serves(VoteRequest, versions="0-2", on=("controller",), allow=on_cluster(CLUSTER_ACTION))
-def vote(call: Call, request: VoteRequest) -> Any:
+@serves(VoteRequest, versions="0-2", on="controller", allow=on_cluster(CLUSTER_ACTION))
+def vote(call: ControllerCall, request: VoteRequest) -> Any:
     return call.services.raft.handle_vote(request, call.version)

@@ -9,8 +9,7 @@ INVALID_UPDATE_VERSION, INVALID_REQUEST, INELIGIBLE_REPLICA (OPERATION_NOT_ATTEM
 when the change gave it another leader.
 """
 
-from odradek.handlers.call import Call
-from odradek.handlers.controller.active import controller_of
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k56_alter_partition import AlterPartitionRequest, AlterPartitionResponse
@@ -18,6 +17,6 @@ from odradek.reactor.pending import Pending
 from odradek.security.acl import CLUSTER_ACTION
 
 
-@serves(AlterPartitionRequest, versions="0-3", on=("controller",), allow=on_cluster(CLUSTER_ACTION))
-def alter_partition(call: Call, request: AlterPartitionRequest) -> Pending[AlterPartitionResponse]:
-    return controller_of(call).run(lambda core: core.alter_partition(request, call.version))
+@serves(AlterPartitionRequest, versions="0-3", on="controller", allow=on_cluster(CLUSTER_ACTION))
+def alter_partition(call: ControllerCall, request: AlterPartitionRequest) -> Pending[AlterPartitionResponse]:
+    return call.services.controller.run(lambda core: core.alter_partition(request, call.version))

@@ -7,8 +7,7 @@ Who may: ALTER on the cluster. Errors: NOT_CONTROLLER; INVALID_UPDATE_VERSION, f
 for the whole request in the 4.3 profile.
 """
 
-from odradek.handlers.call import Call
-from odradek.handlers.controller.active import controller_of
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k57_update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
@@ -16,7 +15,7 @@ from odradek.reactor.pending import Pending
 from odradek.security.acl import ALTER
 
 
-@serves(UpdateFeaturesRequest, versions="0-2", on=("controller",), allow=on_cluster(ALTER))
-def update_features(call: Call, request: UpdateFeaturesRequest) -> Pending[UpdateFeaturesResponse]:
-    controller = controller_of(call)
+@serves(UpdateFeaturesRequest, versions="0-2", on="controller", allow=on_cluster(ALTER))
+def update_features(call: ControllerCall, request: UpdateFeaturesRequest) -> Pending[UpdateFeaturesResponse]:
+    controller = call.services.controller
     return controller.run(lambda core: core.update_features(request, call.version, controller.quorum.kraft_version))

@@ -7,7 +7,7 @@ request inside is part of the response inside.
 """
 
 from odradek.handlers import table
-from odradek.handlers.call import Call, LocalConnection
+from odradek.handlers.call import Call, ControllerCall, LocalConnection
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import Served, serves
 from odradek.protocol import apis, releases
@@ -30,8 +30,8 @@ from odradek.security.acl import CLUSTER_ACTION
 from odradek.security.principal import Principal
 
 
-@serves(EnvelopeRequest, versions="0", on=("controller",), allow=on_cluster(CLUSTER_ACTION))
-async def envelope(call: Call, request: EnvelopeRequest) -> EnvelopeResponse:
+@serves(EnvelopeRequest, versions="0", on="controller", allow=on_cluster(CLUSTER_ACTION))
+async def envelope(call: ControllerCall, request: EnvelopeRequest) -> EnvelopeResponse:
     principal = _principal(request.request_principal)
     address = _address(request.client_host_address)
     header, inner = _decoded(request.request_data)
@@ -46,7 +46,7 @@ async def envelope(call: Call, request: EnvelopeRequest) -> EnvelopeResponse:
     return EnvelopeResponse(response_data=b"".join(map(bytes, parts)))  # type: ignore[arg-type]  # no records inside
 
 
-async def _answer(served: Served, call: Call, request: Request) -> Response:
+async def _answer(served: Served, call: ControllerCall, request: Request) -> Response:
     try:
         if served.allow is not None and not call.authorize(*served.allow):
             raise served.allow.refusal()
@@ -89,7 +89,7 @@ def _decoded(data: bytes) -> tuple[RequestHeader, Request]:
         raise InvalidRequest(f"The forwarded request does not parse: {error}") from None
 
 
-def _served(call: Call, header: RequestHeader) -> Served:
+def _served(call: ControllerCall, header: RequestHeader) -> Served:
     key = header.request_api_key
     if not apis.by_key(key).forwardable or key not in table.keys(releases.CONTROLLER):
         raise InvalidRequest(f"API {key} is not forwarded")

@@ -7,13 +7,13 @@ Who may: CLUSTER_ACTION on the cluster. Errors: as the quorum says.
 
 from typing import Any
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k59_fetch_snapshot import FetchSnapshotRequest
 from odradek.security.acl import CLUSTER_ACTION
 
 
-@serves(FetchSnapshotRequest, versions="0-1", on=("controller",), allow=on_cluster(CLUSTER_ACTION))
-def fetch_snapshot(call: Call, request: FetchSnapshotRequest) -> Any:
+@serves(FetchSnapshotRequest, versions="0-1", on="controller", allow=on_cluster(CLUSTER_ACTION))
+def fetch_snapshot(call: ControllerCall, request: FetchSnapshotRequest) -> Any:
     return call.services.raft.handle_fetch_snapshot(request, call.version)

@@ -10,8 +10,7 @@ while another incarnation lives; UNSUPPORTED_VERSION for a feature level that th
 INVALID_REGISTRATION for its directories.
 """
 
-from odradek.handlers.call import Call
-from odradek.handlers.controller.active import controller_of
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k62_broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
@@ -19,6 +18,8 @@ from odradek.reactor.pending import Pending
 from odradek.security.acl import CLUSTER_ACTION
 
 
-@serves(BrokerRegistrationRequest, versions="0-4", on=("controller",), allow=on_cluster(CLUSTER_ACTION))
-def broker_registration(call: Call, request: BrokerRegistrationRequest) -> Pending[BrokerRegistrationResponse]:
-    return controller_of(call).register_broker(request)
+@serves(BrokerRegistrationRequest, versions="0-4", on="controller", allow=on_cluster(CLUSTER_ACTION))
+def broker_registration(
+    call: ControllerCall, request: BrokerRegistrationRequest
+) -> Pending[BrokerRegistrationResponse]:
+    return call.services.controller.register_broker(request)

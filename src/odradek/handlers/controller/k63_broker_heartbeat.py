@@ -7,8 +7,7 @@ Who may: CLUSTER_ACTION on the cluster. Errors: NOT_CONTROLLER; STALE_BROKER_EPO
 registered one.
 """
 
-from odradek.handlers.call import Call
-from odradek.handlers.controller.active import controller_of
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k63_broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
@@ -16,6 +15,6 @@ from odradek.reactor.pending import Pending
 from odradek.security.acl import CLUSTER_ACTION
 
 
-@serves(BrokerHeartbeatRequest, versions="0-2", on=("controller",), allow=on_cluster(CLUSTER_ACTION))
-def broker_heartbeat(call: Call, request: BrokerHeartbeatRequest) -> Pending[BrokerHeartbeatResponse]:
-    return controller_of(call).heartbeat(request)
+@serves(BrokerHeartbeatRequest, versions="0-2", on="controller", allow=on_cluster(CLUSTER_ACTION))
+def broker_heartbeat(call: ControllerCall, request: BrokerHeartbeatRequest) -> Pending[BrokerHeartbeatResponse]:
+    return call.services.controller.heartbeat(request)

@@ -3,8 +3,7 @@
 Who may: ALTER on the cluster. Errors: NOT_CONTROLLER; BROKER_ID_NOT_REGISTERED.
 """
 
-from odradek.handlers.call import Call
-from odradek.handlers.controller.active import controller_of
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k64_unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
@@ -12,6 +11,6 @@ from odradek.reactor.pending import Pending
 from odradek.security.acl import ALTER
 
 
-@serves(UnregisterBrokerRequest, versions="0", on=("controller",), allow=on_cluster(ALTER))
-def unregister_broker(call: Call, request: UnregisterBrokerRequest) -> Pending[UnregisterBrokerResponse]:
-    return controller_of(call).run(lambda core: core.unregister_broker(request.broker_id))
+@serves(UnregisterBrokerRequest, versions="0", on="controller", allow=on_cluster(ALTER))
+def unregister_broker(call: ControllerCall, request: UnregisterBrokerRequest) -> Pending[UnregisterBrokerResponse]:
+    return call.services.controller.run(lambda core: core.unregister_broker(request.broker_id))

@@ -3,8 +3,7 @@
 Who may: CLUSTER_ACTION on the cluster. Errors: NOT_CONTROLLER; UNSUPPORTED_VERSION below metadata.version 15.
 """
 
-from odradek.handlers.call import Call
-from odradek.handlers.controller.active import controller_of
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k70_controller_registration import (
@@ -15,8 +14,8 @@ from odradek.reactor.pending import Pending
 from odradek.security.acl import CLUSTER_ACTION
 
 
-@serves(ControllerRegistrationRequest, versions="0", on=("controller",), allow=on_cluster(CLUSTER_ACTION))
+@serves(ControllerRegistrationRequest, versions="0", on="controller", allow=on_cluster(CLUSTER_ACTION))
 def controller_registration(
-    call: Call, request: ControllerRegistrationRequest
+    call: ControllerCall, request: ControllerRegistrationRequest
 ) -> Pending[ControllerRegistrationResponse]:
-    return controller_of(call).run(lambda core: core.register_controller(request))
+    return call.services.controller.run(lambda core: core.register_controller(request))

@@ -5,8 +5,7 @@ metadata.version 17; per partition UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION,
 no replica.
 """
 
-from odradek.handlers.call import Call
-from odradek.handlers.controller.active import controller_of
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k73_assign_replicas_to_dirs import (
@@ -17,6 +16,8 @@ from odradek.reactor.pending import Pending
 from odradek.security.acl import CLUSTER_ACTION
 
 
-@serves(AssignReplicasToDirsRequest, versions="0", on=("controller",), allow=on_cluster(CLUSTER_ACTION))
-def assign_replicas_to_dirs(call: Call, request: AssignReplicasToDirsRequest) -> Pending[AssignReplicasToDirsResponse]:
-    return controller_of(call).run(lambda core: core.assign_replicas_to_dirs(request))
+@serves(AssignReplicasToDirsRequest, versions="0", on="controller", allow=on_cluster(CLUSTER_ACTION))
+def assign_replicas_to_dirs(
+    call: ControllerCall, request: AssignReplicasToDirsRequest
+) -> Pending[AssignReplicasToDirsResponse]:
+    return call.services.controller.run(lambda core: core.assign_replicas_to_dirs(request))

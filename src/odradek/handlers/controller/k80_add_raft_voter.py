@@ -6,7 +6,7 @@ Who may: ALTER on the cluster. Errors: NOT_CONTROLLER; INCONSISTENT_CLUSTER_ID; 
 kraft.version 0; DUPLICATE_VOTER; REQUEST_TIMED_OUT, for a second voter cannot be reached yet.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.controller.quorum_change import check_quorum_change
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
@@ -15,8 +15,8 @@ from odradek.protocol.messages.k80_add_raft_voter import AddRaftVoterRequest, Ad
 from odradek.security.acl import ALTER
 
 
-@serves(AddRaftVoterRequest, versions="0-1", on=("controller",), allow=on_cluster(ALTER))
-def add_raft_voter(call: Call, request: AddRaftVoterRequest) -> AddRaftVoterResponse:
+@serves(AddRaftVoterRequest, versions="0-1", on="controller", allow=on_cluster(ALTER))
+def add_raft_voter(call: ControllerCall, request: AddRaftVoterRequest) -> AddRaftVoterResponse:
     check_quorum_change(call, request.cluster_id, "adding")
     if request.voter_id in call.services.raft.voters.ids:
         raise DuplicateVoter(f"The voter id {request.voter_id} is already part of the set of voters.")

@@ -4,7 +4,7 @@ Who may: ALTER on the cluster. Errors: NOT_CONTROLLER; INCONSISTENT_CLUSTER_ID; 
 kraft.version 0; VOTER_NOT_FOUND; INVALID_REQUEST for the last voter, without which there is no quorum.
 """
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.controller.quorum_change import check_quorum_change
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
@@ -13,8 +13,8 @@ from odradek.protocol.messages.k81_remove_raft_voter import RemoveRaftVoterReque
 from odradek.security.acl import ALTER
 
 
-@serves(RemoveRaftVoterRequest, versions="0", on=("controller",), allow=on_cluster(ALTER))
-def remove_raft_voter(call: Call, request: RemoveRaftVoterRequest) -> RemoveRaftVoterResponse:
+@serves(RemoveRaftVoterRequest, versions="0", on="controller", allow=on_cluster(ALTER))
+def remove_raft_voter(call: ControllerCall, request: RemoveRaftVoterRequest) -> RemoveRaftVoterResponse:
     check_quorum_change(call, request.cluster_id, "removing")
     if request.voter_id not in call.services.raft.voters.ids:
         raise VoterNotFound(f"The voter {request.voter_id} is not part of the set of voters.")

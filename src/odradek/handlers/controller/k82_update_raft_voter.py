@@ -7,7 +7,7 @@ leads. With one voter no other answer is left: the leader knows itself.
 """
 
 from odradek.config.listeners import controller_names
-from odradek.handlers.call import Call
+from odradek.handlers.call import ControllerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
@@ -23,13 +23,13 @@ from odradek.raft.keys import ReplicaKey
 from odradek.security.acl import CLUSTER_ACTION
 
 
-@serves(UpdateRaftVoterRequest, versions="0", on=("controller",), allow=on_cluster(CLUSTER_ACTION))
-def update_raft_voter(call: Call, request: UpdateRaftVoterRequest) -> UpdateRaftVoterResponse:
+@serves(UpdateRaftVoterRequest, versions="0", on="controller", allow=on_cluster(CLUSTER_ACTION))
+def update_raft_voter(call: ControllerCall, request: UpdateRaftVoterRequest) -> UpdateRaftVoterResponse:
     raft: RaftClient = call.services.raft
     return UpdateRaftVoterResponse(error_code=_refusal(call, raft, request).code, current_leader=_leader(raft))
 
 
-def _refusal(call: Call, raft: RaftClient, request: UpdateRaftVoterRequest) -> type[KafkaError]:
+def _refusal(call: ControllerCall, raft: RaftClient, request: UpdateRaftVoterRequest) -> type[KafkaError]:
     if request.cluster_id != call.services.cluster_id:
         return errors.InconsistentClusterId
     if request.current_leader_epoch != raft.epoch:
@@ -44,8 +44,8 @@ def _refusal(call: Call, raft: RaftClient, request: UpdateRaftVoterRequest) -> t
     return errors.InvalidRequest  # it is us
 
 
-def _is_whole(call: Call, request: UpdateRaftVoterRequest) -> bool:
-    name = controller_names(call.services.layers.current.config)[0]
+def _is_whole(call: ControllerCall, request: UpdateRaftVoterRequest) -> bool:
+    name = controller_names(call.services.configs.current.config)[0]
     has_endpoint = any(listener.name == name for listener in request.listeners)
     return request.voter_id >= 0 and request.voter_directory_id != ZERO_UUID and has_endpoint
 

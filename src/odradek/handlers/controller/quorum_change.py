@@ -1,10 +1,10 @@
 """What every change of the quorum's voters is checked for first."""
 
-from odradek.handlers.call import Call
+from odradek.handlers.call import ControllerCall
 from odradek.protocol.errors import InconsistentClusterId, NotController, UnsupportedVersion
 
 
-def check_quorum_change(call: Call, cluster_id: str | None, verb: str) -> None:
+def check_quorum_change(call: ControllerCall, cluster_id: str | None, verb: str) -> None:
     services = call.services
     if cluster_id is not None and cluster_id != services.cluster_id:
         raise InconsistentClusterId(
