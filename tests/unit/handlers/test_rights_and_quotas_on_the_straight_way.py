@@ -3,9 +3,9 @@
 import pytest
 
 from log_kit import batch
-from odradek.handlers import authorization as acl
 from odradek.protocol import errors
 from odradek.replica.roles import DIR_FAILED
+from odradek.security import acl
 from replica_kit import SimPlane
 
 
