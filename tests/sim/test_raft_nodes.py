@@ -47,8 +47,8 @@ def test_a_leader_that_stops_hands_over():
     quorum.append("b")
 
 
-def test_one_that_comes_late_begins_with_a_snapshot():
-    quorum = Quorum(**FAST, internal_segment_bytes=300, retention_bytes=400, fetch_snapshot_max_bytes=100).boot()
+def snapshots_behind(quorum):
+    """One node is down, and the others have cut off what it would have to read: it begins with a snapshot."""
     late = next(node for node in quorum.nodes.values() if node is not quorum.elect())
     late.crash()
     for number in range(20):
@@ -62,9 +62,34 @@ def test_one_that_comes_late_begins_with_a_snapshot():
         quorum.until(lambda taken=taken: taken.is_done)
         quorum.append("more")
     assert leader.client.log.log_start_offset > 0
+    return late, leader
+
+
+SMALL = {**FAST, "internal_segment_bytes": 300, "retention_bytes": 400}
+
+
+def test_one_that_comes_late_begins_with_a_snapshot():
+    quorum = Quorum(**SMALL, fetch_snapshot_max_bytes=100).boot()
+    late, leader = snapshots_behind(quorum)
     late.boot()
     quorum.until(lambda: late.is_up and late.listener.values == leader.listener.values)
     assert late.client.log.log_start_offset > 0
+
+
+@pytest.mark.parametrize("fetched_ms", range(1, 5))
+def test_one_that_stops_while_it_fetches_a_snapshot_asks_for_nothing_more(fetched_ms):
+    """It may be waiting for an answer just then, or writing a piece to its disk."""
+    quorum = Quorum(**SMALL, fetch_snapshot_max_bytes=10).boot()
+    late, _ = snapshots_behind(quorum)
+    late.boot()
+    quorum.until(lambda: late.is_up and getattr(late.client.core.role, "fetching_snapshot", False))
+    quorum.world.run_for(fetched_ms)
+    stopping = late.node.loop.spawn(late.client.shutdown())
+    late.node.attend()
+    quorum.until(lambda: stopping.is_done)
+    stopping.value()
+    quorum.world.run_for(5_000)
+    assert not late.failures and late.client.log.log_start_offset == 0
 
 
 def test_voters_of_an_older_release_understand_each_other_and_newer_ones():

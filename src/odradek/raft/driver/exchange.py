@@ -41,8 +41,8 @@ class Exchange:
     ) -> S | Exception:
         replica = self._replica
         voter = replica.core.voters.get(to)
-        if voter is None:
-            return errors.BrokerNotAvailable(f"Node {to} is no voter.")
+        if voter is None or not replica.is_running:  # the way to others is closed when we stop
+            return errors.BrokerNotAvailable(f"Node {to} is no voter, or this one has stopped.")
         result: Pending[Answer | None] = replica.loop.pending()
         try:
             self._connections.send(voter, request, version).when_done(result.resolve)
