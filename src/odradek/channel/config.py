@@ -20,7 +20,7 @@ class ChannelConfig(NamedTuple):
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], **others: Any) -> Self:
-        """Of a parsed config of any client, or of a broker that talks to others; `others` replace what it says.
+        """From the parsed config of any client, or of a broker that talks to others; `others` replace what it says.
 
         A config that this kind of client does not have keeps its default.
         """

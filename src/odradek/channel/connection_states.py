@@ -127,7 +127,7 @@ class ConnectionStates:
         return 0 if known is None else max(0, known.throttled_until_ms - now_ms)
 
     def poll_delay_ms(self, node_id: int, now_ms: int) -> int | None:
-        """The same as `connection_delay_ms`, or what is left of a throttle."""
+        """How long until the node may be connected to or, if it is throttled, sent to again; None: nobody knows."""
         return self.throttle_delay_ms(node_id, now_ms) or self.connection_delay_ms(node_id, now_ms)
 
     def next_setup_deadline_ms(self) -> int | None:

@@ -102,7 +102,7 @@ def _has_moved(response: Response) -> bool:
 
 
 def _partition_errors(response: Any) -> Iterator[int]:
-    """Of Produce, Fetch, ListOffsets and the like: topics with partitions, under one of two names each."""
+    """The errors of partitions: in Produce, Fetch, ListOffsets and the like they stand under one of two names each."""
     for topic in getattr(response, "responses", None) or getattr(response, "topics", None) or ():
         for partition in getattr(topic, "partition_responses", None) or getattr(topic, "partitions", None) or ():
             if partition.error_code:

@@ -138,7 +138,7 @@ class Metadata:
         return self._request_new_topics() if added else self.update_version
 
     def want_all_topics(self, is_wanted: bool = True) -> int:
-        """For who subscribes to a pattern."""
+        """From now on all topics are asked for: a subscription by pattern has to see them."""
         if is_wanted and not self._all_topics:
             self._all_topics = True
             return self.request_update()

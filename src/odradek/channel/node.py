@@ -24,7 +24,7 @@ _COORDINATOR_IDS = 2**31 - 1
 
 
 def coordinator_connection(node: Node) -> Node:
-    """The same broker under another number: a coordinator has a connection of its own, so that a heartbeat never waits
+    """This broker under another number: a coordinator has a connection of its own, so that a heartbeat never waits
     behind a fetch. The number is the one that Kafka's consumer uses.
     """
     return node._replace(id=_COORDINATOR_IDS - node.id)

@@ -1,4 +1,4 @@
-"""Requests that wait for their connection, by node, first come first served: for who wants to ask and not to look after
+"""Requests that wait for their connection, by node, first come first served: its callers ask, and need not look after
 connections.
 
     response = await unsent.send(node, request)
@@ -50,7 +50,7 @@ class UnsentRequests:
         timeout_ms: int | None = None,
         expects_response: bool = True,
     ) -> Answer:
-        """As `NetworkClient.send`, for a node that need not be ready."""
+        """The response, as `NetworkClient.send` gives it; the node need not be ready."""
         if not self._client.is_active:
             raise ClientClosed("this client was closed")
         timeout_ms = self._client.config.request_timeout_ms if timeout_ms is None else timeout_ms

@@ -234,7 +234,7 @@ class RaftClient:
         return METADATA.encode(*record)
 
     def append_encoded(self, epoch: int, encoded: Sequence[bytes]) -> int:
-        """As `append`, for records that `encode` has made."""
+        """Appends one batch of records that `encode` has made; otherwise as `append`."""
         return self._appends.append_encoded(epoch, encoded)
 
     # Snapshots.

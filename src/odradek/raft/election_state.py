@@ -5,7 +5,7 @@ durably before any message leaves that depends on it: a replica that forgot its 
 """
 
 import json
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from odradek.log.failure import LogDirFailure
 from odradek.protocol.uuids import format_uuid, parse_uuid
@@ -25,7 +25,7 @@ class ElectionState(NamedTuple):
 def encode(state: ElectionState, data_version: int, voter_ids: list[int]) -> bytes:
     leader_id = NOBODY if state.leader_id is None else state.leader_id
     voted = state.voted or ReplicaKey(NOBODY)
-    fields: dict[str, Any] = {"leaderId": leader_id, "leaderEpoch": state.epoch, "votedId": voted.id}
+    fields: dict[str, object] = {"leaderId": leader_id, "leaderEpoch": state.epoch, "votedId": voted.id}
     if data_version == 0:
         voters = [{"voterId": voter_id} for voter_id in voter_ids]
         fields = {"clusterId": "", **fields, "appliedOffset": 0, "currentVoters": voters}
@@ -52,7 +52,7 @@ def decode(data: bytes) -> ElectionState:
     )
 
 
-def _whole(fields: dict[str, Any], name: str) -> int:
+def _whole(fields: dict[str, object], name: str) -> int:
     value = fields.get(name)
     if type(value) is not int or value < NOBODY:
         raise ValueError(f"{name} is {value!r}")

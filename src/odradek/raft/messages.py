@@ -3,15 +3,17 @@
 A request for another cluster, topic or partition, or for none, is refused as a whole (`Refused`).
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
+from odradek.broken_rule import BrokenRuleError
 from odradek.protocol import errors
 from odradek.protocol.messages import k01_fetch as fetch
 from odradek.protocol.messages import k52_vote as vote
 from odradek.protocol.messages import k53_begin_quorum_epoch as begin
 from odradek.protocol.messages import k54_end_quorum_epoch as end
 from odradek.protocol.messages import k59_fetch_snapshot as snapshot
+from odradek.protocol.parts import RecordsLike
 from odradek.raft.config import RaftConfig
 from odradek.raft.core import effects, events
 from odradek.raft.core.effects import Answer
@@ -19,6 +21,8 @@ from odradek.raft.core.quorum_state import QuorumState
 from odradek.raft.core.voters import VoterSet
 from odradek.raft.keys import OffsetAndEpoch, ReplicaKey
 from odradek.raft.loading import PARTITION, TOPIC, TOPIC_ID
+
+E = TypeVar("E")
 
 NOBODY = -1
 UNKNOWN = -1
@@ -39,7 +43,7 @@ def ensure_cluster(ours: str | None, theirs: str | None) -> None:
 
 
 def sole_partition(topics: Sequence[Any], names: str = "topic_name", indexes: str = "partition_index") -> Any:
-    """The one partition that a request may be about."""
+    """The one partition that a request may be about. The topics are of several messages, alike by their names only."""
     if len(topics) != 1 or len(topics[0].partitions) != 1:
         raise Refused(errors.InvalidRequest)
     if getattr(topics[0], names) != TOPIC or getattr(topics[0].partitions[0], indexes) != PARTITION:
@@ -60,7 +64,8 @@ def answer_of(core: QuorumState, error: type[errors.KafkaError] | None = None) -
     return Answer(None, errors.NONE if error is None else error.code, core.leader_id, core.epoch)
 
 
-# The version of each response from which on it tells where its leader is to be found.
+# The version of each response from which on it tells where its leader is to be found, and the struct that it does so
+# in: five structs with the same fields, one per message.
 _ENDPOINTS: dict[type, tuple[int, Any]] = {
     vote.VoteResponse: (1, vote.NodeEndpoint),
     begin.BeginQuorumEpochResponse: (1, begin.NodeEndpoint),
@@ -71,7 +76,7 @@ _ENDPOINTS: dict[type, tuple[int, Any]] = {
 
 
 def add_endpoint(response: Any, version: int, leader_id: int | None, voters: VoterSet) -> None:
-    """Of the leader, if it is known and the version has a place for it."""
+    """Tells where the leader is, if that is known and the version of this response has a place for it."""
     since, endpoint = _ENDPOINTS[type(response)]
     leader = None if leader_id is None else voters.get(leader_id)
     if version >= since and leader is not None and leader.endpoints:
@@ -163,7 +168,7 @@ def begin_request(
     )
 
 
-def _endpoints(node_id: int, voters: VoterSet, kind: Any) -> list[Any]:
+def _endpoints(node_id: int, voters: VoterSet, kind: Callable[..., E]) -> list[E]:
     voter = voters.get(node_id)
     found = () if voter is None else voter.endpoints
     return [kind(name=at.name, host=at.host, port=at.port) for at in found]
@@ -229,7 +234,9 @@ def end_response(answer: Answer) -> end.EndQuorumEpochResponse:
     return end.EndQuorumEpochResponse(topics=[topic])
 
 
-def quorum_epoch_answer(response: Any, to: int, epoch: int) -> events.QuorumEpochAnswered:
+def quorum_epoch_answer(
+    response: begin.BeginQuorumEpochResponse | end.EndQuorumEpochResponse, to: int, epoch: int
+) -> events.QuorumEpochAnswered:
     if response.error_code:
         return events.QuorumEpochAnswered(to, epoch, response.error_code, None, -1)
     told = sole_partition(response.topics)
@@ -321,9 +328,13 @@ def fetch_answer(response: fetch.FetchResponse, effect: effects.SendFetch) -> ev
     )
 
 
-def _in_memory(records: Any) -> bytes:
+def _in_memory(records: RecordsLike | None) -> bytes:
     """A view into the receive buffer dies when its handler waits."""
-    return b"" if records is None else bytes(records)
+    if records is None:
+        return b""
+    if not isinstance(records, (bytes, bytearray, memoryview)):
+        raise BrokenRuleError("what was received is no range of a file")
+    return bytes(records)
 
 
 # FetchSnapshot.

@@ -9,7 +9,9 @@ from odradek.reactor.ports import Cancelled
 
 
 class Task(Pending[T]):
-    """Runs up to its first wait right where it is made: a handler that need not wait costs no trip through a queue."""
+    """A coroutine may await Pendings of any kind, and Python says of none what it yields.
+
+    Runs up to its first wait right where it is made: a handler that need not wait costs no trip through a queue."""
 
     __slots__ = ("_awaited", "_coroutine")
 

@@ -118,7 +118,7 @@ class Selector:
         self.touch_at(connection, self.mono_ms())
 
     def touch_at(self, connection: Connection, now_ms: int) -> None:
-        """For who knows the time."""
+        """Marks the connection as active at a time that the caller has just read: a clock costs more than the mark."""
         connection.active_ms = now_ms
         self._order.move_to_end(connection)
 

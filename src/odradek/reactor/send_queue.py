@@ -106,7 +106,7 @@ def behind(buffers: list[Buffer], sent: int) -> list[Part]:
 
 
 def release_parts(parts: Iterable[Part]) -> None:
-    """Of an answer that nobody will send."""
+    """Lets go of the files in an answer that nobody will send."""
     for part in parts:
         if isinstance(part, FileRange):
             part.release()

@@ -59,5 +59,5 @@ class SimRng:
         return SimStream(int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little"))
 
     def scoped(self, scope: str) -> "SimRng":
-        """The same seed for one node or one incarnation of it."""
+        """A source of streams with this seed, for one node or one incarnation of it."""
         return SimRng(self.seed, f"{self._scope}/{scope}")

@@ -265,7 +265,7 @@ class ClassicMembership(Membership):
             self._overtaken(now_ms)
 
     def _assignments(self, response: JoinGroupResponse) -> list[SyncGroupRequestAssignment]:
-        """Of a leader. One that has come back with its instance id deals out nothing, and watches what was dealt."""
+        """What a leader deals out. One that has come back with its instance id deals nothing and watches what was."""
         self._assigned = None
         if not self.is_leader:
             return []

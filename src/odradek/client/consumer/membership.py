@@ -53,7 +53,7 @@ class Membership(GroupRequests):
         return self._changes[0] if self._changes else None
 
     def done(self, change: OwnershipChange, now_ms: int) -> None:
-        """Of no effect if something has overtaken the change."""
+        """The consumer has made the change; that has no effect if something has overtaken it."""
         if not self._changes or self._changes[0] is not change:
             return
         self._changes.popleft()
@@ -75,7 +75,7 @@ class Membership(GroupRequests):
     # For subclasses
 
     def _is_member(self) -> bool:
-        """As far as it has been told."""
+        """Whether it belongs to its group, as far as it has been told."""
         raise NotImplementedError
 
     def _session_timeout_ms(self) -> int:

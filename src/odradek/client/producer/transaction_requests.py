@@ -227,7 +227,7 @@ class Verdict(NamedTuple):
 
 
 def verdict(api_key: int, response: Response) -> Verdict:
-    """Of all the errors in a response the gravest decides."""
+    """The gravest of all errors in a response decides."""
     found = [_judge(api_key, code) for code in dict.fromkeys(_codes(api_key, response)) if code != errors.NONE]
     return min(found, key=lambda each: _ORDER.index(each.treatment)) if found else Verdict(DONE)
 

@@ -119,7 +119,7 @@ def vote_answered(core: QuorumState, event: events.VoteAnswered) -> None:
 
 
 def maybe_win(core: QuorumState) -> None:
-    role = instance(core.role, Electing, "votes are counted of who stands for election")
+    role = instance(core.role, Electing, "votes are counted only while this replica stands for election")
     if len(role.granting) < core.voters.majority:
         return
     if isinstance(role, Prospective):

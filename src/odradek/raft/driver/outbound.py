@@ -1,9 +1,10 @@
 """Requests of an election and of following. Each is answered or, after a pause, has failed: either becomes an event."""
 
 from collections.abc import Callable
+from typing import Any
 
 from odradek.protocol import errors
-from odradek.protocol.declare import Request, Response
+from odradek.protocol.declare import Request
 from odradek.raft import messages
 from odradek.raft.core import effects, events
 from odradek.raft.driver.event_queue import EventQueue
@@ -12,7 +13,7 @@ from odradek.raft.driver.replica import Replica
 
 PRE_VOTE_SINCE = 2  # the version of Vote that can ask for one
 
-Parse = Callable[[Response], events.Event]
+Parse = Callable[[Any], events.Event]  # of the response that belongs to the request
 
 
 class Outbound:

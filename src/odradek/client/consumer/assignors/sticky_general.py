@@ -84,7 +84,7 @@ class _Table:
         return [TopicPartition(topic, number) for topic in topics for number in range(self._counts[topic])]
 
     def _keep_valid(self) -> bool:
-        """Of what was claimed; whether somebody has to give up something that it does not read any more."""
+        """Takes over what was claimed; whether somebody has to give up something that it does not read any more."""
         has_revoked = False
         for member, places in self._has.items():
             kept = [place for place in places if exists(place, self._counts)]
