@@ -4,12 +4,13 @@ Each node of the world has a RaftClient, a listener that serves it with the cont
 VoterChannel to the others: everything that a node has for its quorum, and nothing else.
 """
 
+from handler_kit import CLUSTER_ID, common_services
 from network_kit import BASE, broker_config
 from odradek.broker.dynamic_config import DynamicBrokerConfig
 from odradek.broker.server_log import ServerLog
 from odradek.config.listeners import Endpoint
 from odradek.handlers.dispatch import Dispatcher
-from odradek.handlers.services import Services
+from odradek.handlers.services import ControllerServices
 from odradek.metadata.cache import MetadataCache
 from odradek.metrics import Registry
 from odradek.network.socket_server import SocketServer
@@ -25,7 +26,6 @@ from odradek.sim.world import World
 from raft_kit import DIRECTORY, Recorder, raft_config, record
 
 PORT = 9093
-CLUSTER_ID = "AAECAwQFBgcICQoLDA0ODw"
 
 
 class RaftNode:
@@ -72,16 +72,15 @@ class RaftNode:
     def _listen(self, loop):
         log = ServerLog(lambda: 0, lambda *line: None).logger("kafka.server.DynamicBrokerConfig")
         config = broker_config(release=self.release.name)
-        services = Services(
+        services = common_services(
             loop,
             node_id=self.id,
-            cluster_id=CLUSTER_ID,
             release=self.release,
-            layers=DynamicBrokerConfig(BASE, self.release.name, log),
+            configs=DynamicBrokerConfig(BASE, self.release.name, log),
             metadata=MetadataCache(),
             raft=self.client,
         )
-        dispatcher = Dispatcher(services, releases.CONTROLLER)
+        dispatcher = Dispatcher(ControllerServices(services, controller=None))
         self.server = SocketServer(loop, config, Registry(loop.ports.clock.mono_ms), poisons=True)
         endpoint = Endpoint("CONTROLLER", "PLAINTEXT", self.node.address, PORT)
         self.server.add_listener(endpoint, dispatcher.serve, plane="control")

@@ -138,7 +138,7 @@ class ControllerServer:
             )
 
     def _ensure_alone(self) -> None:
-        """Another voter would never hear of this one: nothing is sent to another node yet."""
+        """With another voter the quorum would go on, but not the node: what a broker asks its controller stays here."""
         voters, me = self._shared.raft.voters, self._shared.raft.me
         if not voters.is_sole(me):
             raise StartRefused(

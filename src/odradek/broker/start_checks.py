@@ -37,7 +37,7 @@ def check_login(properties: Mapping[str, object], release: str) -> None:
 
 
 def _check_voters(config: Config) -> None:
-    """The others would never answer: nothing is sent to another node yet."""
+    """The others would vote, but what a broker asks of its controller stays on its own node yet."""
     voters = quorum_of(config).voters
     if len(voters) < 2:
         return

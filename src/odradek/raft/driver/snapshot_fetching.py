@@ -27,24 +27,29 @@ class SnapshotFetching:
 
     async def _fetch(self, effect: effects.FetchSnapshot) -> None:
         replica = self._replica
-        disk = replica.loop.ports.disk
         name, path = replica.log.part_path(effect.snapshot_id)
+        if await self._fetch_pieces(effect, path):
+            self.install_in_turn(effect, name)
+        else:
+            await replica.guarded(replica.loop.submit(snapshots.remove_job(replica.loop.ports.disk, [path])))
+
+    async def _fetch_pieces(self, effect: effects.FetchSnapshot, path: str) -> bool:
+        """Whether all of it has been written to that file; not if it failed, or is not wanted any more."""
+        replica = self._replica
         position, size = 0, 1
         while position < size:
             piece = await self._piece(effect, position)
             if not self.is_wanted(effect):
-                break
+                return False
             if isinstance(piece, events.SnapshotFailed):
                 await replica.loop.sleep(replica.config.retry_backoff_ms)
                 self._queue.happened(piece)
-                break
+                return False
             self._queue.happened(events.SnapshotPieceArrived(effect.leader_id, effect.epoch))
             size, data = piece
-            position = await replica.guarded(replica.log.run(snapshots.append_piece_job(disk, path, position, data)))
-        if position < size:
-            await replica.guarded(replica.loop.submit(snapshots.remove_job(disk, [path])))
-        else:
-            self.install_in_turn(effect, name)
+            job = snapshots.append_piece_job(replica.loop.ports.disk, path, position, data)
+            position = await replica.guarded(replica.log.run(job))
+        return True
 
     async def _piece(self, effect: effects.FetchSnapshot, position: int) -> tuple[int, bytes] | events.SnapshotFailed:
         """(size of the whole, bytes) or SnapshotFailed."""
