@@ -5,6 +5,10 @@
 It goes on reading while a request has not gone out in full: the peer may be unable to take it because we do not take
 its answers, and then each would wait for the other for ever.
 
+A broker may end a session some time after its login (KIP-368). Shortly before, the next request waits for one more SASL
+exchange on the open connection; answers to requests that went out earlier are told from those of the exchange by their
+correlation ids, and handed on as they come.
+
 A frame is copied out of the buffer that all connections share before it is decoded: who asked gets the answer in a
 later callback, when that buffer holds something else. A copy costs as much as the peer has really sent.
 """
@@ -13,6 +17,7 @@ from collections.abc import Callable
 from errno import EPROTO
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from odradek.broken_rule import present
 from odradek.channel.errors import SslAuthenticationFailed
 from odradek.channel.node import Node
 from odradek.channel.sasl_client import SaslClient, SaslExchange, Step
@@ -23,7 +28,7 @@ from odradek.protocol.messages.header import RequestHeader
 from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest
 from odradek.reactor.connection import Connection
 from odradek.reactor.frames import LENGTH, LENGTH_BYTES, read_length
-from odradek.reactor.ports import READABLE, WRITABLE, Socket
+from odradek.reactor.ports import READABLE, WRITABLE, Socket, Stream
 from odradek.reactor.selector import Selector
 from odradek.reactor.send_queue import Part
 from odradek.reactor.transport import PlainTransport, Transport
@@ -33,9 +38,13 @@ if TYPE_CHECKING:
 
 FRAME_BYTES_MAX = 2**31 - 1  # a client trusts its broker; memory is taken as bytes come, not as they are announced
 
-# Correlation ids of the SASL exchange: no request has one of them, so that an exchange may one day take place between
-# requests (re-authentication) and its answers be told from theirs.
+# Correlation ids of the SASL exchange: no request has one of them, so that an exchange may take place between requests
+# and its answers be told from theirs.
 RESERVED_CORRELATION_IDS = range(2**31 - 8, 2**31)
+
+# When to authenticate again, as parts of a session's lifetime: early enough for a slow network and clocks that differ,
+# and spread, so that clients which came together do not all do it together. Kafka's own numbers.
+REAUTHENTICATION_MIN, REAUTHENTICATION_SPREAD = 0.85, 0.10
 
 API_VERSIONS = 18
 _SHORT = 2
@@ -45,7 +54,7 @@ class ChannelSecurity(NamedTuple):
     """How connections are protected, and how the client says who it is."""
 
     tls: "TlsContext | None" = None  # of reactor/adapters/tls.py, for a client
-    sasl: Callable[[], SaslClient] | None = None  # makes one for every connection
+    sasl: Callable[[], SaslClient] | None = None  # makes one for every login
 
 
 PLAINTEXT = ChannelSecurity()
@@ -61,7 +70,18 @@ class Owner(Protocol):
 
 
 class ClientConnection(Connection):
-    __slots__ = ("_correlation_id", "_exchange", "_owner", "_step", "authentication_error", "node")
+    __slots__ = (
+        "_again_ms",
+        "_chance",
+        "_correlation_id",
+        "_exchange",
+        "_is_authenticating",
+        "_owner",
+        "_step",
+        "_waiting",
+        "authentication_error",
+        "node",
+    )
 
     def __init__(
         self,
@@ -69,17 +89,28 @@ class ClientConnection(Connection):
         selector: Selector,
         node: Node,
         transport: Transport,
-        exchange: SaslExchange | None = None,
+        exchange: SaslExchange | None,
+        chance: Stream,
     ) -> None:
         super().__init__(selector, transport, FRAME_BYTES_MAX)
         self._owner = owner
         self._exchange = exchange
+        self._chance = chance
+        self._is_authenticating = exchange is not None
+        self._again_ms: int | None = None  # when the next request waits for another exchange
+        self._waiting: list[Part] | None = None  # that request
         self._step: Step | None = None  # the request of the exchange that waits for its answer
         self._correlation_id = RESERVED_CORRELATION_IDS.start
         self.node = node
         self.authentication_error: KafkaError | None = None
 
     def send_request(self, parts: "list[Part]") -> None:
+        if self._again_ms is not None and self.selector.mono_ms() >= self._again_ms:
+            self._authenticate_again(parts)
+        else:
+            self._send_now(parts)
+
+    def _send_now(self, parts: "list[Part]") -> None:
         self.send(parts)
         if not self.is_closed:
             self.touch()
@@ -89,7 +120,7 @@ class ClientConnection(Connection):
     @property
     def is_sending(self) -> bool:
         """A request has not gone out in full: of TLS, the last bytes may wait in the transport."""
-        return self._out is not None
+        return self._out is not None or self._waiting is not None
 
     # What the reactor calls
 
@@ -115,7 +146,7 @@ class ClientConnection(Connection):
     def _take(self, frame: bytes) -> None:
         self.touch()
         try:
-            if self._exchange is None:
+            if self._exchange is None or not self._is_of_exchange(frame):
                 self._owner.received(self, frame)
             else:
                 self._exchange_answered(self._exchange, frame)
@@ -138,7 +169,8 @@ class ClientConnection(Connection):
     def _drained(self) -> None:
         self._out = None
         self._watch(READABLE)
-        self._owner.sent(self)
+        if not self._is_authenticating:  # else what has gone out is no request of the owner's
+            self._owner.sent(self)
 
     def _watch(self, interest: int) -> None:
         super()._watch(interest | WRITABLE if self._out is not None else interest)
@@ -165,8 +197,31 @@ class ClientConnection(Connection):
         if step is not None:
             self._take_step(step)
             return
-        self._exchange = self._step = None
-        self._owner.connected(self)
+        self._authenticated(exchange)
+
+    def _authenticated(self, exchange: SaslExchange) -> None:
+        self._step = None
+        self._is_authenticating = False
+        if exchange.session_lifetime_ms > 0:
+            part = REAUTHENTICATION_MIN + REAUTHENTICATION_SPREAD * self._chance.fraction()
+            self._again_ms = self.selector.mono_ms() + int(exchange.session_lifetime_ms * part)
+        waiting, self._waiting = self._waiting, None
+        if waiting is None:
+            self._owner.connected(self)
+        else:
+            self._send_now(waiting)  # however short the session is, one request goes through
+
+    def _authenticate_again(self, parts: "list[Part]") -> None:
+        """Before this request, and in its place: it goes out when the server is convinced once more."""
+        exchange = present(self._exchange, "only who has logged in has a session that ends")
+        self._waiting = parts
+        self._again_ms = None
+        self._is_authenticating = True
+        self._take_step(exchange.begin_again())
+
+    def _is_of_exchange(self, frame: bytes) -> bool:
+        """The first exchange is alone on its connection: whatever comes is its answer, or wrong."""
+        return self._is_authenticating and (self._waiting is None or correlation_id(frame) in RESERVED_CORRELATION_IDS)
 
     def _refused(self, error: KafkaError) -> None:
         self.authentication_error = error
@@ -180,7 +235,7 @@ def transport_to(node: Node, socket: Socket, security: ChannelSecurity) -> Trans
 
 
 def sasl_exchange(security: ChannelSecurity, software: ApiVersionsRequest) -> SaslExchange | None:
-    return None if security.sasl is None else SaslExchange(security.sasl(), software)
+    return None if security.sasl is None else SaslExchange(security.sasl, software)
 
 
 def request_frame(request: Request, version: int, number: int, client_id: str | None) -> "list[Part]":

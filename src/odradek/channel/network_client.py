@@ -260,7 +260,7 @@ class NetworkClient:
     def _open(self, node: Node, socket: Socket) -> None:
         transport = transport_to(node, socket, self._security)
         exchange = sasl_exchange(self._security, self._software)
-        connection = ClientConnection(self, self._selector, node, transport, exchange)
+        connection = ClientConnection(self, self._selector, node, transport, exchange, self._random)
         self._connections[node.id] = connection
         self._selector.add(connection, is_connecting=True)
 

@@ -6,11 +6,11 @@ A mechanism is a `SaslClient`; the exchange knows nothing of what is in its toke
 version of SaslAuthenticate decides what its answer can tell; the connection asks once more when it is through, as who
 is authenticated may be told more.
 
-Sessions that end (connections.max.reauth.ms) are told in `session_lifetime_ms`. Authenticating again before that time
-is up would be one more exchange of this kind on the open connection, begun by `ClientConnection` instead of its next
-request, with correlation ids from the reserved range; answers to requests sent before it are handled as they come.
+Sessions that end (connections.max.reauth.ms) are told in `session_lifetime_ms`. Before that time is up the connection
+begins the exchange once more (KIP-368), from SaslHandshake on, with a new `SaslClient`.
 """
 
+from collections.abc import Callable
 from typing import Protocol
 
 from odradek.broken_rule import instance
@@ -65,10 +65,18 @@ Step = tuple[Request, int]  # a request and its version
 class SaslExchange:
     """`begin` and every `answered` give the next request, or None when the server is convinced."""
 
-    __slots__ = ("_authenticate_version", "_client", "_software", "_software_version", "session_lifetime_ms")
+    __slots__ = (
+        "_authenticate_version",
+        "_client",
+        "_make_client",
+        "_software",
+        "_software_version",
+        "session_lifetime_ms",
+    )
 
-    def __init__(self, client: SaslClient, software: ApiVersionsRequest) -> None:
-        self._client = client
+    def __init__(self, make_client: Callable[[], SaslClient], software: ApiVersionsRequest) -> None:
+        self._make_client = make_client
+        self._client = make_client()
         self._software = software
         self._software_version = known_versions(API_VERSIONS)[1]
         self._authenticate_version = 0
@@ -76,6 +84,11 @@ class SaslExchange:
 
     def begin(self) -> Step:
         return self._software, self._software_version
+
+    def begin_again(self) -> Step:
+        """The same once more, on the same connection: which versions the server has is known."""
+        self._client = self._make_client()
+        return self._shake_hands()
 
     def answered(self, response: Response) -> Step | None:
         """Raises what the server refused us with."""
@@ -93,6 +106,9 @@ class SaslExchange:
         served = NodeApiVersions.from_response(response)
         self._authenticate_version = served.newest(SASL_AUTHENTICATE)
         served.check(SASL_HANDSHAKE, WRAPPED_TOKENS_HANDSHAKE)
+        return self._shake_hands()
+
+    def _shake_hands(self) -> Step:
         return SaslHandshakeRequest(mechanism=self._client.mechanism), WRAPPED_TOKENS_HANDSHAKE
 
     def _handshake(self, response: SaslHandshakeResponse) -> Step | None:

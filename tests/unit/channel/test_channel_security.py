@@ -174,7 +174,7 @@ def test_a_mechanism_with_several_steps_gets_every_challenge():
             return None if challenge == b"2" else str(len(self.challenges)).encode()
 
     client = Counting()
-    exchange = SaslExchange(client, ApiVersionsRequest())
+    exchange = SaslExchange(lambda: client, ApiVersionsRequest())
     exchange._authenticate_version = 2
     request, _ = exchange.answered(SaslHandshakeResponse())
     assert request.auth_bytes == b"1"
@@ -193,3 +193,105 @@ def test_a_broker_that_never_knows_our_version_does_not_keep_the_login_going_for
     broker.answers(ApiVersionsRequest, lambda one: answer_bytes(one, ApiVersionsResponse(error_code=35), version=0))
     error = asked(sim.client(security=plain()), sim, broker)
     assert isinstance(error, errors.UnsupportedVersion)
+
+
+# Sessions that end (KIP-368)
+
+LIFETIME_MS = 10_000
+
+
+def session_broker(outside, lifetime_ms=LIFETIME_MS):
+    broker = sasl_broker(outside)
+    return broker.answers(SaslAuthenticateRequest, SaslAuthenticateResponse(session_lifetime_ms=lifetime_ms))
+
+
+def logged_in(sim, broker):
+    client = sim.client(security=plain())
+    assert asked(client, sim, broker).error_code == 3
+    broker.asked.clear()
+    return client
+
+
+def kinds(broker):
+    return [type(each.request) for each in broker.asked]
+
+
+@pytest.mark.contract("C40", "C44")
+def test_before_its_session_ends_a_client_logs_in_again_on_the_same_connection(sim):
+    broker = session_broker(sim)
+    client = logged_in(sim, broker)
+    sim.pass_ms(LIFETIME_MS * 84 // 100)
+    assert asked(client, sim, broker).error_code == 3
+    assert kinds(broker) == [HeartbeatRequest], "it is too early"
+    sim.pass_ms(LIFETIME_MS * 12 // 100)
+    assert asked(client, sim, broker).error_code == 3
+    assert kinds(broker)[1:] == [SaslHandshakeRequest, SaslAuthenticateRequest, HeartbeatRequest]
+    assert all(each.correlation_id in RESERVED_CORRELATION_IDS for each in broker.asked[1:3])
+    assert len(broker.connections) == 1
+    assert asked(client, sim, broker).error_code == 3
+    assert kinds(broker)[4:] == [HeartbeatRequest], "the session has begun anew"
+
+
+def test_a_session_without_an_end_is_never_begun_again(sim):
+    broker = session_broker(sim, lifetime_ms=0)
+    client = logged_in(sim, broker)
+    sim.pass_ms(100_000)
+    asked(client, sim, broker)
+    assert kinds(broker) == [HeartbeatRequest]
+
+
+@pytest.mark.parametrize("lifetime_ms", [1, 2])
+def test_however_short_a_session_is_requests_get_through(sim, lifetime_ms):
+    broker = session_broker(sim, lifetime_ms)
+    client = logged_in(sim, broker)
+    for _ in range(3):
+        sim.pass_ms(10)
+        assert asked(client, sim, broker).error_code == 3
+    assert kinds(broker) == [SaslHandshakeRequest, SaslAuthenticateRequest, HeartbeatRequest] * 3
+
+
+def test_an_answer_that_comes_while_the_client_logs_in_again_is_handed_on(sim):
+    broker = session_broker(sim)
+    client = logged_in(sim, broker)
+    heartbeat = HeartbeatRequest(group_id="g", member_id="m")
+    broker.answers(HeartbeatRequest, SILENT)
+    early = client.send(1, heartbeat)
+    sim.until(lambda: broker.asked)
+    sim.pass_ms(LIFETIME_MS)
+    broker.answers(SaslHandshakeRequest, SILENT)
+    late = client.send(1, heartbeat)
+    sim.until(lambda: kinds(broker)[-1:] == [SaslHandshakeRequest])
+    assert not client.is_ready(1), "one request waits for the login"
+    (peer,) = broker.connections
+    peer.answer(broker.asked[0], HeartbeatResponse(error_code=1))
+    assert sim.outcome(early).error_code == 1
+    broker.answers(HeartbeatRequest, HeartbeatResponse(error_code=2))
+    peer.answer(broker.asked[1], SaslHandshakeResponse(mechanisms=["PLAIN"]))
+    assert sim.outcome(late).error_code == 2
+
+
+def test_a_request_without_an_answer_is_over_when_it_has_gone_out_and_not_the_login_before_it(sim):
+    broker = session_broker(sim)
+    client = logged_in(sim, broker)
+    sim.pass_ms(LIFETIME_MS)
+    broker.answers(SaslHandshakeRequest, SILENT)
+    sent = client.send(1, HeartbeatRequest(group_id="g", member_id="m"), expects_response=False)
+    sim.until(lambda: broker.asked)
+    sim.pass_ms(100)
+    assert not sent.is_done
+    (peer,) = broker.connections
+    broker.answers(HeartbeatRequest, SILENT)
+    peer.answer(broker.asked[0], SaslHandshakeResponse(mechanisms=["PLAIN"]))
+    assert sim.outcome(sent) is None
+    sim.until(lambda: kinds(broker)[-1:] == [HeartbeatRequest])
+
+
+def test_who_may_not_log_in_again_is_told_why(sim):
+    broker = session_broker(sim)
+    client = logged_in(sim, broker)
+    sim.pass_ms(LIFETIME_MS)
+    refusal = SaslAuthenticateResponse(error_code=58, error_message="Authentication failed: gone")
+    broker.answers(SaslAuthenticateRequest, refusal)
+    error = sim.outcome(client.send(1, HeartbeatRequest(group_id="g", member_id="m")))
+    assert isinstance(error, errors.SaslAuthenticationFailed) and "gone" in str(error)
+    assert client.states.state(1) is State.AUTHENTICATION_FAILED
