@@ -64,7 +64,7 @@ class ShardCore:
         return None
 
     def next_deadline_ms(self) -> int | None:
-        """Of the monotonic clock."""
+        """When to ask `expire` again, by the monotonic clock; None if nothing is waited for."""
         return None
 
     def expire(self, now: Now) -> Decision[None] | None:

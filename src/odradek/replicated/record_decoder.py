@@ -48,7 +48,7 @@ def decode_job(file: DiskFile, position: int, size: int, decoder: "RecordDecoder
 
 
 def _producers(columns: Columns) -> dict[int, Producer]:
-    """Of the rows that are part of a transaction."""
+    """Who has written the rows that are part of a transaction."""
     if not any(attributes & TRANSACTIONAL_MASK for attributes in columns.batch_attributes()):
         return {}
     facts = columns.batches()

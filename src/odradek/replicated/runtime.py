@@ -67,7 +67,7 @@ class EncodedLog(ReplicatedLog, Protocol):
 
     def encode(self, record: Record) -> bytes: ...
     def append_encoded(self, epoch: int, encoded: Sequence[bytes]) -> int:
-        """As `append`."""
+        """Appends a batch of encoded records, and raises, as `append` does."""
         ...
 
 

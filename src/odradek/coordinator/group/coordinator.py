@@ -122,7 +122,7 @@ class GroupCoordinator:
         )
 
     def update_config(self, config: Config) -> None:
-        """Of what may change while the broker runs: it counts from the next heartbeat of a group on."""
+        """Takes up the configs that may change while the broker runs: from the next heartbeat of each group on."""
         self._consumer_config.update(config)
         self._share_config.update(config)
         self._streams_config.update(config)
@@ -205,7 +205,7 @@ class GroupCoordinator:
     # Offsets
 
     def commit_offsets(self, sender: CommitFrom, commits: Sequence[Commit]) -> Pending[list[int]]:
-        """The error code of each."""
+        """The error code of each commit."""
         shard = self.shards.active(sender.group_id)
         now = shard.now()
         return shard.run(lambda core: core.commit_offsets(now, sender, commits), now)
@@ -213,7 +213,7 @@ class GroupCoordinator:
     def txn_offset_commit(
         self, sender: CommitFrom, commits: Sequence[Commit], producer_id: int, producer_epoch: int
     ) -> Pending[list[int]]:
-        """The same inside a transaction: they count after `on_marker`."""
+        """The error code of each commit of a transaction: they count after `on_marker`."""
         _check_group_id(sender.group_id)
         shard = self.shards.active(sender.group_id)
         now = shard.now()
@@ -230,7 +230,7 @@ class GroupCoordinator:
         return shard.run(lambda core: core.end_transaction(marker))
 
     def partition_of(self, group_id: str) -> int | None:
-        """Of the offsets topic; None while there is no such topic."""
+        """The partition of the offsets topic that a group belongs to; None while there is no such topic."""
         return self.shards.index_of(group_id)
 
     def fetch_offsets(

@@ -2,7 +2,7 @@
 
 
 class GroupCounts:
-    """Of all shards of a broker together. An offset counts when it is decided upon, as in Kafka."""
+    """Counts of all shards of a broker together. An offset counts when it is decided upon, as in Kafka."""
 
     __slots__ = (
         "consumer_rebalances",
@@ -19,4 +19,4 @@ class GroupCounts:
         self.offset_expirations = 0
         self.rebalances_completed = 0  # of the classic protocol: the leader's assignment was written
         self.consumer_rebalances = 0  # of the consumer protocol: the group has a new epoch
-        self.streams_rebalances = 0  # of the streams protocol: the same
+        self.streams_rebalances = 0  # of the streams protocol: the group has a new epoch

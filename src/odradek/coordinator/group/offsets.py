@@ -69,12 +69,8 @@ class OffsetStore:
     def of_group(self, group_id: str) -> dict[str, Partitions]:
         return self._committed.get(group_id, {})
 
-    def has_any(self, group_id: str) -> bool:
-        """Pending ones count."""
-        return group_id in self._committed or group_id in self._unstable
-
     def count(self) -> int:
-        """All that are committed."""
+        """How many offsets are committed, in all groups together."""
         return sum(len(partitions) for topics in self._committed.values() for partitions in topics.values())
 
     def is_unstable(self, group_id: str, topic: str, partition: int) -> bool:

@@ -1,4 +1,4 @@
-"""What consumer groups see of the cluster: topics by name and by id, and the configs of groups.
+"""What groups with epochs see of the cluster: topics by name and by id, and the configs of groups.
 
 One object serves all shards of a broker. It is told of every image; `version` counts the images that brought or took
 topics or partitions. A group that has seen an older version looks at its topics again with the next heartbeat, so
@@ -103,6 +103,6 @@ class GroupTopics:
 
 
 def _string(text: str) -> bytes:
-    """As Java's hash streams take one in: its UTF-16 units, and how many they are."""
+    """A string as Java's hash streams take it in: its UTF-16 units, and how many they are."""
     units = text.encode("utf-16-le", "surrogatepass")
     return units + pack("<i", len(units) // 2)

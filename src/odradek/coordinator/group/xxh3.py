@@ -122,7 +122,7 @@ def _mixed(data: bytes, at: int, secret_at: int) -> int:
 
 
 def _folded(left: int, right: int) -> int:
-    """Both halves of a product of 128 bits."""
+    """The low and the high half of a product of 128 bits, folded into one."""
     product = left * right
     return product & _MASK ^ product >> 64
 

@@ -121,7 +121,7 @@ class Transaction(NamedTuple):
     # Records.
 
     def record(self, version: int) -> "TransactionRecord":
-        """As it is written; version 0 of the value has no room for what transactions of version 2 need."""
+        """The record that writes it; version 0 of the value has no room for what transactions of version 2 need."""
         value = TransactionLogValue(
             producer_id=self.producer_id,
             producer_epoch=self.producer_epoch,

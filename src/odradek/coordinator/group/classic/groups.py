@@ -48,7 +48,7 @@ class ClassicGroups:
         group.replay(value)
 
     def replay_commit(self, group_id: str) -> None:
-        """Of a consumer that only keeps its offsets here: its group is known by them alone."""
+        """A consumer that only keeps its offsets here has committed: its group is known by them alone."""
         self.groups[group_id] = ClassicGroup(group_id)
 
     def forget(self, group_id: str) -> None:

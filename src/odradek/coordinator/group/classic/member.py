@@ -79,7 +79,7 @@ class Member:
 
     @classmethod
     def of_written(cls, written: WrittenMember, protocol: str | None) -> "Member":
-        """As the log remembers it: of its protocols only the one that was chosen."""
+        """The member as the log remembers it: of its protocols only the one that was chosen."""
         return cls(
             written.member_id,
             written.instance_id,

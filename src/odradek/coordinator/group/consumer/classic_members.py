@@ -83,7 +83,7 @@ def _join(
 
 
 def _check_protocols(group: ConsumerGroup, request: JoinGroupRequest) -> None:
-    """It has to know a protocol that all other classic members know."""
+    """InconsistentGroupProtocol unless who joins knows a protocol that all other classic members know."""
     common = {protocol.name for protocol in request.protocols}
     for member in group.members.values():
         if member.classic is not None and member.member_id != request.member_id:

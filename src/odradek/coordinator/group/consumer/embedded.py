@@ -27,7 +27,7 @@ def version_of(metadata: bytes) -> int:
 
 
 def subscription_of(protocols: Protocols) -> ConsumerProtocolSubscription:
-    """Of the protocol that the member likes best; all of them say the same."""
+    """What a member says to the protocol that it likes best: to all of them it says the same."""
     metadata = protocols[0][1]
     return ConsumerProtocolSubscription.decode(metadata, version_of(metadata), at=2)
 

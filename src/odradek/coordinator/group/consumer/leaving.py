@@ -32,7 +32,7 @@ def leave(
 
 
 def _leave_for_a_while(plan: ConsumerPlan, member: ConsumerMember) -> None:
-    """It keeps what it has until its session ends: whoever comes with its instance id gets that."""
+    """The member keeps what it has until its session ends: whoever comes with its instance id gets that."""
     gone = member._replace(epoch=LEAVING_STATIC, previous_epoch=member.epoch)
     plan.write(records.assignment(plan.group.group_id, gone))
 

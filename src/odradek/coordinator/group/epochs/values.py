@@ -11,7 +11,7 @@ _RULE = "a key is followed by a value of its kind"
 
 
 def required(value: Message | None, kind: type[V]) -> V:
-    """Of a record whose tombstone is looked at before, because it ends the whole group."""
+    """The value of a record that never is a tombstone here: that one ends the whole group, and is looked at before."""
     return instance(value, kind, _RULE)
 
 

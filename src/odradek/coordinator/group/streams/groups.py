@@ -69,13 +69,13 @@ class StreamsGroups(EpochGroups["StreamsGroup"]):
         return no_group(group)
 
     def _filtered_as(self, state: str) -> str:
-        """Of the group that is not ready Kafka's filter knows only the name of its constant."""
+        """A filter names a group that is not ready by the name of Kafka's constant."""
         return "not_ready" if state == "NotReady" else state.lower()
 
     # What is known in memory alone
 
     def volatile(self, group_id: str) -> Volatile:
-        """Of a group that there is."""
+        """What is known in memory of a group that there is."""
         return self._volatile.setdefault(group_id, Volatile())
 
     def configured(self, group_id: str) -> "ConfiguredTopology | None":

@@ -22,7 +22,7 @@ class IncorrectlyPartitionedError(Exception):
 
 
 def decide(topology: Topology, existing: CountOf) -> dict[str, int]:
-    """Of every internal topic. StreamsInvalidTopology if the topology leaves one open."""
+    """The partitions of every internal topic. StreamsInvalidTopology if the topology leaves one open."""
     decided = {
         topic.name: topic.partitions
         for subtopology in topology.subtopologies

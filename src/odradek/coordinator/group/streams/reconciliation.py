@@ -69,7 +69,10 @@ def _next(
 def _with(
     member: StreamsMember, epoch: int, state: int, assigned: AssignedTasks, pending: AssignedTasks
 ) -> StreamsMember:
-    """The same object if nothing is another. An epoch that stays has been told twice: it is the previous one too."""
+    """The member itself if nothing about it is another.
+
+    An epoch that stays has been told twice: it is the previous one too.
+    """
     after = member._replace(
         epoch=epoch, previous_epoch=member.epoch, state=state, assigned=assigned, pending_revocation=pending
     )

@@ -225,6 +225,6 @@ def assign(assignees: Iterable[Assignee], tasks: Sequence[TaskGroup], standby_re
 
 
 def _ids(tasks: Iterable[TaskGroup]) -> list[TaskId]:
-    """The same partitions of all subtopologies side by side: so nobody gets all of one subtopology."""
+    """Tasks in the order of their partition numbers, whatever their subtopology: nobody gets all of one subtopology."""
     ids = ((group.subtopology_id, partition) for group in tasks for partition in range(group.task_count))
     return sorted(ids, key=lambda task: (task[1], task[0]))
