@@ -268,6 +268,17 @@ def test_an_append_that_fails_changes_nothing(story):
     assert (group.epoch, group.target_epoch) == (before.epoch, before.target_epoch)
 
 
+def test_a_member_whose_end_could_not_be_written_is_tried_again(story):
+    story.joins("m1")
+    story.refusal = CoordinatorNotAvailable()
+    with pytest.raises(CoordinatorNotAvailable):
+        story.advance(45_000)
+    assert list(story.consumer_group().members) == ["m1"]
+    story.refusal = None
+    story.advance(1000)
+    assert not story.consumer_group().members
+
+
 def test_a_topic_change_whose_append_fails_is_not_forgotten(story):
     story.joins("m1")
     story.grow("a", 5)

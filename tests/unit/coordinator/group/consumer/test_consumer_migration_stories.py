@@ -3,6 +3,8 @@
 import pytest
 
 from consumer_kit import LEAVE, LEAVE_STATIC, ConsumerStory
+from odradek.coordinator.group.deadlines import JOIN, SYNC
+from odradek.protocol.messages.consumer_offsets import GroupMetadataKey
 
 
 @pytest.fixture
@@ -246,6 +248,36 @@ def test_an_empty_consumer_group_becomes_classic_with_the_next_join(story):
     assert "g" not in story.core.consumers.groups
     assert story.generation() == 1
     assert list(story.group().members) == [member]
+
+
+def classic_records(story):
+    """Values of the group's own records in the log; None for a tombstone."""
+    return [record.value for record, _ in story.log if type(record.key) is GroupMetadataKey]
+
+
+def test_a_consumer_group_ends_the_empty_classic_one_that_it_replaces(story):
+    member = story.stable_classic()
+    story.leave(member)
+    assert classic_records(story)[-1].members == []
+    story.joins("k1")
+    assert classic_records(story)[-1] is None
+    story.reload()
+    assert (list(story.core.consumers.groups), list(story.core.classic.groups)) == (["g"], [])
+
+
+def test_a_group_that_only_kept_offsets_was_never_written_and_need_not_be_ended(story):
+    story.commit(7)
+    story.joins("k1")
+    assert classic_records(story) == []
+    assert story.committed() == 7
+
+
+def test_nothing_is_waited_for_any_more_of_a_rebalance_that_an_upgrade_ends(story):
+    story.stable_classic("c1")
+    story.join_new("c2", protocols={"range": story.classic("a")})
+    assert story.core.deadlines.get((JOIN, "g", "")) is not None
+    story.joins("k1")
+    assert [story.core.deadlines.get((kind, "g", "")) for kind in (JOIN, SYNC)] == [None, None]
 
 
 def test_a_downgrade_whose_append_fails_changes_nothing(story):

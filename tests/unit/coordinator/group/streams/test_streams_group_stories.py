@@ -488,6 +488,17 @@ def test_an_append_that_fails_changes_nothing(story):
     assert story.says("m", 2) == "3: 0:0,1,2"
 
 
+def test_a_member_whose_end_could_not_be_written_is_tried_again(story):
+    story.joins("m")
+    story.refusal = CoordinatorNotAvailable()
+    with pytest.raises(CoordinatorNotAvailable):
+        story.advance(45_000)
+    assert story.core.streams.has_members("g")
+    story.refusal = None
+    story.advance(1000)
+    assert not story.core.streams.has_members("g")
+
+
 def test_a_full_group():
     story = StreamsStory({"a": 2}, group_streams_max_size=1)
     story.joins("m")
