@@ -10,7 +10,7 @@ from logdirs import DATA, segments, unpack
 from odradek.protocol.frames import METADATA
 from odradek.protocol.uuids import parse_uuid
 from odradek.raft import election_state, snapshots
-from odradek.raft.batches import control_batch, leader_change, quorum_records, snapshot_footer, snapshot_header
+from odradek.raft.batches import leader_change, quorum_records
 from odradek.raft.client import RaftClient
 from odradek.raft.core.voters import Voter, VoterEndpoint, VoterSet
 from odradek.raft.election_state import ElectionState
@@ -20,6 +20,7 @@ from odradek.reactor.adapters import system_ports
 from odradek.reactor.jobs import JobQueue
 from odradek.reactor.loop import Loop
 from odradek.records.batch import batches
+from odradek.records.metadata_log import control_batch, snapshot_footer, snapshot_header
 from raft_kit import Recorder, raft_config
 
 DIRS = ["kafka-3.3.2-kraft-clean", "kafka-3.3.2-kraft-unclean", "kafka-4.3.0-kraft-clean"]

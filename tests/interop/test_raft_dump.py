@@ -7,7 +7,7 @@ import kafka_tools
 import pytest
 
 from odradek.raft import snapshots
-from odradek.raft.batches import control_batch, quorum_records, snapshot_footer, snapshot_header
+from odradek.raft.batches import quorum_records
 from odradek.raft.client import RaftClient
 from odradek.raft.core.voters import Voter, VoterEndpoint, VoterSet
 from odradek.raft.keys import ReplicaKey
@@ -15,6 +15,7 @@ from odradek.raft.settings import RaftSettings
 from odradek.reactor.adapters import system_ports
 from odradek.reactor.jobs import JobQueue
 from odradek.reactor.loop import Loop
+from odradek.records.metadata_log import control_batch, snapshot_footer, snapshot_header
 from raft_kit import raft_config, record
 
 TOOLS = {"3.3.2": "kafka.tools.DumpLogSegments", "4.3.0": "org.apache.kafka.tools.DumpLogSegments"}

@@ -19,7 +19,7 @@ from broker_process import ROOT, BrokerProcess
 from odradek.cli import server_stop
 from odradek.protocol.frames import METADATA
 from odradek.protocol.messages.metadata_cluster import FeatureLevelRecord
-from odradek.raft.batches import record_batches, values_batch
+from odradek.records.metadata_log import record_batches, values_batch
 
 API_VERSIONS = struct.pack(">hhih", 18, 0, 7, -1)
 

@@ -1,6 +1,6 @@
 """Batches of the metadata log: records in their frames, and the control records of the quorum."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from odradek.protocol import errors
@@ -10,25 +10,18 @@ from odradek.protocol.frames import METADATA
 from odradek.protocol.messages.control_records import (
     KRaftVersionRecord,
     LeaderChangeMessage,
-    SnapshotFooterRecord,
-    SnapshotHeaderRecord,
     Voter,
     VotersRecord,
 )
 from odradek.raft.core.voters import VoterSet
 from odradek.records import control, layout
-from odradek.records.batch import RecordBatch, batches
-from odradek.records.record import Record
+from odradek.records.batch import RecordBatch
+from odradek.records.metadata_log import MANY_RECORDS, Control
 from odradek.records.varint import Buffer
-from odradek.records.writer import BatchFields, record_batch
 
 LEADER_CHANGE_VERSION = 0  # what 4.3 writes, too, with kraft.version 1
 
-MANY_RECORDS = 64  # from here on the kernel does it
-BATCH_BYTES_MAX = 2**31 - 1
 _NO_OP = bytes.fromhex("14 00 00 00 01 08 01140000 00")  # a record without key and headers, its value a frame
-
-Control = tuple[int, bytes]  # the type of a control record and its value
 
 
 class ControlFacts(NamedTuple):
@@ -36,40 +29,6 @@ class ControlFacts(NamedTuple):
 
     kraft_version: int | None = None
     voters: VoterSet | None = None
-
-
-def values_batch(values: Iterable[bytes], base_offset: int, epoch: int, now_ms: int) -> bytes:
-    values = list(values)
-    if len(values) >= MANY_RECORDS:
-        return _built_by_kernel(values, base_offset, epoch, now_ms)
-    records = (Record(offset, None, value, now_ms) for offset, value in enumerate(values, base_offset))
-    return record_batch(records, BatchFields(partition_leader_epoch=epoch))
-
-
-def _built_by_kernel(values: list[bytes], base_offset: int, epoch: int, now_ms: int) -> bytes:
-    """The bytes that `record_batch` would write, in a tenth of the time: a topic of 10,000 partitions is one batch."""
-    from odradek.records.build import build  # a broker that only starts need not load it
-
-    built = build(
-        values,
-        default_timestamp=now_ms,
-        batch_bytes_max=BATCH_BYTES_MAX,
-        request_bytes_max=BATCH_BYTES_MAX,
-        base_offset=base_offset,
-    )
-    batch = bytearray(built.data)
-    batch[layout.LEADER_EPOCH_OFFSET : layout.LEADER_EPOCH_OFFSET + 4] = epoch.to_bytes(
-        4, "big", signed=True
-    )  # outside of the CRC
-    return bytes(batch)
-
-
-def control_batch(controls: Sequence[Control], base_offset: int, epoch: int, now_ms: int) -> bytes:
-    records = [
-        Record(offset, control.control_key(kind), value, now_ms)
-        for offset, (kind, value) in enumerate(controls, base_offset)
-    ]
-    return record_batch(records, BatchFields(partition_leader_epoch=epoch, is_control=True))
 
 
 def leader_change(leader_id: int, voters: VoterSet, granting: Iterable[int]) -> Control:
@@ -88,19 +47,6 @@ def quorum_records(kraft_version: int, voters: VoterSet) -> list[Control]:
         return []
     version = KRaftVersionRecord(version=0, k_raft_version=kraft_version)
     return [(control.KRAFT_VERSION, version.to_bytes(0)), (control.KRAFT_VOTERS, voters.to_record().to_bytes(0))]
-
-
-def snapshot_header(last_contained_log_timestamp: int) -> Control:
-    header = SnapshotHeaderRecord(version=0, last_contained_log_timestamp=last_contained_log_timestamp)
-    return control.SNAPSHOT_HEADER, header.to_bytes(0)
-
-
-def snapshot_footer() -> Control:
-    return control.SNAPSHOT_FOOTER, SnapshotFooterRecord(version=0).to_bytes(0)
-
-
-def controls_of(batch: RecordBatch) -> list[Control]:
-    return [(control.control_type(record.key), bytes(record.value or b"")) for record in batch.records()]
 
 
 def facts_of(controls: Iterable[Control]) -> ControlFacts:
@@ -139,13 +85,3 @@ def values_of(batch: RecordBatch, from_offset: int = 0) -> list[Buffer]:
 
 def messages_of(batch: RecordBatch, from_offset: int = 0) -> list[Message]:
     return [METADATA.decode(value)[0] for value in values_of(batch, from_offset)]
-
-
-def record_batches(data: Buffer) -> list[RecordBatch]:
-    """CorruptMessage for anything but whole or cut off batches of magic 2."""
-    found = []
-    for batch in batches(data):
-        if not isinstance(batch, RecordBatch):
-            raise errors.CorruptMessage(f"A batch of magic {batch.magic} has no place in the metadata log.")
-        found.append(batch)
-    return found

@@ -18,12 +18,13 @@ from odradek.log.manager.partition_dirs import read_topic_id, write_topic_id
 from odradek.protocol import errors
 from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
 from odradek.raft import election_state, recovery_point, snapshots
-from odradek.raft.batches import ControlFacts, controls_of, facts_of
+from odradek.raft.batches import ControlFacts, facts_of
 from odradek.raft.election_state import ElectionState
 from odradek.raft.snapshots import BOOTSTRAP, SnapshotFacts
 from odradek.reactor.ports import Disk, Job
 from odradek.records import layout
 from odradek.records.batch import RecordBatch, batch_size
+from odradek.records.metadata_log import controls_of
 
 TOPIC = CLUSTER_METADATA_TOPIC
 TOPIC_ID = bytes(15) + b"\x01"

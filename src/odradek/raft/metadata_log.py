@@ -15,7 +15,7 @@ from odradek.log.storage import Storage
 from odradek.protocol import errors
 from odradek.protocol.declare import Message
 from odradek.raft import recovery_point, snapshots
-from odradek.raft.batches import Control, ControlFacts, controls_of, facts_of, record_batches
+from odradek.raft.batches import ControlFacts, facts_of
 from odradek.raft.config import RaftConfig
 from odradek.raft.core.voters import VoterSet
 from odradek.raft.keys import OffsetAndEpoch
@@ -25,6 +25,7 @@ from odradek.reactor.jobs import JobQueue
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import DiskFile, Job, JobOf, R
+from odradek.records.metadata_log import Control, controls_of, record_batches
 
 OPEN_FILES_MAX = 16
 

@@ -17,25 +17,22 @@ from odradek.protocol import errors
 from odradek.protocol.declare import Message
 from odradek.protocol.errors import PeerProtocolError
 from odradek.protocol.frames import METADATA
-from odradek.protocol.messages.control_records import SnapshotHeaderRecord
-from odradek.raft.batches import (
-    Control,
-    ControlFacts,
-    control_batch,
-    controls_of,
-    facts_of,
-    messages_of,
-    record_batches,
-    snapshot_footer,
-    snapshot_header,
-    values_batch,
-)
+from odradek.raft.batches import ControlFacts, facts_of, messages_of
 from odradek.raft.keys import OffsetAndEpoch
 from odradek.raft.listener import SnapshotReader
 from odradek.reactor.atomic_write import append_all
 from odradek.reactor.ports import Disk, DiskFile, Job
-from odradek.records import control
 from odradek.records.batch import RecordBatch
+from odradek.records.metadata_log import (
+    Control,
+    control_batch,
+    record_batches,
+    snapshot_footer,
+    snapshot_head,
+    snapshot_header,
+    values_batch,
+    whole_snapshot,
+)
 
 SUFFIX = ".checkpoint"
 PART_SUFFIX = ".checkpoint.part"
@@ -197,27 +194,8 @@ def read_job(disk: Disk, directory: str, snapshot_id: OffsetAndEpoch) -> Job:
 
 def _parsed(data: bytes) -> tuple[int, ControlFacts, list[RecordBatch]]:
     """KafkaError if it is not a whole snapshot."""
-    found = record_batches(data)
-    for batch in found:
-        batch.ensure_valid()
-    if sum(batch.size for batch in found) != len(data):
-        raise errors.CorruptMessage("its last batch is cut off")
-    timestamp, facts = _head_of(found[0] if found else None)
-    footer = controls_of(found[-1]) if found[-1].is_control else []
-    if not footer or footer[-1][0] != control.SNAPSHOT_FOOTER:
-        raise errors.CorruptMessage("it has no footer")
-    return timestamp, facts, found
-
-
-def _head_of(first: RecordBatch | None) -> tuple[int, ControlFacts]:
-    controls = controls_of(first) if first is not None and first.is_control else []
-    if not controls or controls[0][0] != control.SNAPSHOT_HEADER:
-        raise errors.CorruptMessage("it has no header")
-    try:
-        header = SnapshotHeaderRecord.decode(controls[0][1], 0)
-    except PeerProtocolError as error:
-        raise errors.CorruptMessage(f"its header is damaged: {error}") from error
-    return header.last_contained_log_timestamp, facts_of(controls[1:])
+    head, found = whole_snapshot(data)
+    return head.last_contained_log_timestamp, facts_of(head.quorum), found
 
 
 def read_head(disk: Disk, directory: str, snapshot_id: OffsetAndEpoch) -> tuple[SnapshotFacts, ControlFacts]:
@@ -229,12 +207,13 @@ def read_head(disk: Disk, directory: str, snapshot_id: OffsetAndEpoch) -> tuple[
         found = record_batches(file.pread(min(size, HEAD_BYTES), 0))
         if found:
             found[0].ensure_valid()
-        timestamp, facts = _head_of(found[0] if found else None)
+        head = snapshot_head(found[0] if found else None)
+        facts = facts_of(head.quorum)
     except errors.KafkaError as error:
         raise LogDirFailure(f"a snapshot is damaged: {error}", path) from error
     finally:
         file.close()
-    return SnapshotFacts(snapshot_id, size, timestamp), facts
+    return SnapshotFacts(snapshot_id, size, head.last_contained_log_timestamp), facts
 
 
 def read_piece_job(disk: Disk, directory: str, snapshot_id: OffsetAndEpoch, position: int, max_bytes: int) -> Job:

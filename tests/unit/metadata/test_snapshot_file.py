@@ -5,6 +5,7 @@ import pytest
 from odradek.metadata.snapshot_file import CorruptSnapshot, read_snapshot, snapshot_bytes
 from odradek.records import control
 from odradek.records.batch import batches
+from odradek.records.metadata_log import control_batch, snapshot_footer
 from odradek.records.record import Record
 from odradek.records.writer import BatchFields, record_batch
 
@@ -20,3 +21,9 @@ def test_a_control_record_without_a_value_is_refused():
     key = control.control_key(control.SNAPSHOT_HEADER)
     with pytest.raises(CorruptSnapshot):
         read_snapshot(record_batch([Record(0, key, None)], BatchFields(is_control=True)))
+
+
+def test_nothing_may_follow_the_footer():
+    whole = snapshot_bytes([], 1)
+    with pytest.raises(CorruptSnapshot, match="something follows its footer"):
+        read_snapshot(whole + control_batch([snapshot_footer()], 2, 0, 1))

@@ -5,10 +5,11 @@ import pytest
 from odradek.protocol import errors
 from odradek.protocol.frames import METADATA
 from odradek.raft import messages, snapshots
-from odradek.raft.batches import control_batch, quorum_records, snapshot_footer, snapshot_header, values_batch
+from odradek.raft.batches import quorum_records
 from odradek.raft.core import effects
 from odradek.raft.core.voters import Voter, VoterSet
 from odradek.raft.keys import OffsetAndEpoch
+from odradek.records.metadata_log import control_batch, snapshot_footer, snapshot_header, values_batch
 from raft_kit import DIRECTORY, Node, record, voter_set
 
 SNAPSHOT_ID = OffsetAndEpoch(9, 1)

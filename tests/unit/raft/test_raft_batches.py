@@ -7,7 +7,8 @@ from odradek.protocol.frames import METADATA
 from odradek.protocol.messages.metadata_cluster import NoOpRecord
 from odradek.protocol.messages.metadata_topics import PartitionRecord
 from odradek.raft import batches
-from odradek.raft.batches import control_batch, is_no_op, messages_of, record_batches, values_batch
+from odradek.raft.batches import is_no_op, messages_of
+from odradek.records.metadata_log import control_batch, record_batches, values_batch
 
 LONG = batches.MANY_RECORDS + 40
 

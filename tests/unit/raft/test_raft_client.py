@@ -15,10 +15,11 @@ from odradek.protocol.messages import (
     k59_fetch_snapshot,
 )
 from odradek.raft import election_state, snapshots
-from odradek.raft.batches import control_batch, quorum_records, snapshot_footer, snapshot_header
+from odradek.raft.batches import quorum_records
 from odradek.raft.core.voters import Voter, VoterEndpoint, VoterSet
 from odradek.raft.election_state import ElectionState
 from odradek.raft.keys import OffsetAndEpoch, ReplicaKey
+from odradek.records.metadata_log import control_batch, snapshot_footer, snapshot_header
 from odradek.sim.crash import KEEP_ALL, LOSE_ALL
 from raft_kit import DIRECTORY, Node, Recorder, record, voter_set
 

@@ -9,11 +9,12 @@ from collections.abc import Callable, Sequence
 from odradek.broken_rule import BrokenRuleError, require
 from odradek.log.failure import DiskFull
 from odradek.protocol import errors
-from odradek.raft.batches import control_batch, leader_change, quorum_records, values_batch
+from odradek.raft.batches import leader_change, quorum_records
 from odradek.raft.core import effects, events
 from odradek.raft.core.roles import Leader
 from odradek.raft.driver.event_queue import EventQueue
 from odradek.raft.driver.replica import Replica
+from odradek.records.metadata_log import control_batch, values_batch
 
 FULL_RETRY_MS = 1000
 

@@ -6,7 +6,7 @@ from odradek.protocol.declare import Message
 from odradek.protocol.frames import METADATA
 from odradek.protocol.messages.metadata_cluster import NoOpRecord
 from odradek.raft import snapshots
-from odradek.raft.batches import is_no_op, record_batches, values_of
+from odradek.raft.batches import is_no_op, values_of
 from odradek.raft.core.roles import Leader
 from odradek.raft.driver.replica import Replica
 from odradek.raft.listener import CommittedBatch, RaftListener, SnapshotReader
@@ -14,6 +14,7 @@ from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Cancelled
 from odradek.reactor.slices import Slices
 from odradek.records.batch import RecordBatch
+from odradek.records.metadata_log import record_batches
 
 PIECE_BYTES = 256 * 1024
 RECORDS_PER_LOOK = 64  # at the clock

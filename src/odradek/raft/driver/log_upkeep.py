@@ -6,9 +6,10 @@ from odradek.log.failure import DiskFull
 from odradek.protocol import errors
 from odradek.protocol.declare import Message
 from odradek.raft import cleaning
-from odradek.raft.batches import quorum_records, record_batches
+from odradek.raft.batches import quorum_records
 from odradek.raft.driver.replica import Replica
 from odradek.raft.keys import OffsetAndEpoch
+from odradek.records.metadata_log import record_batches
 
 
 class LogUpkeep:
