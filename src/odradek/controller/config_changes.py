@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
+from odradek.broken_rule import instance, present
 from odradek.config import broker, client_metrics, group, topic
 from odradek.config.definition import Definition, Table
 from odradek.config.errors import ConfigError
@@ -13,6 +14,8 @@ from odradek.controller.state import ControllerState
 from odradek.metadata.configs import ALL_BROKERS, BROKER, CLIENT_METRICS, GROUP, TOPIC, config_record
 from odradek.protocol.declare import Message
 from odradek.protocol.errors import InvalidConfig, InvalidRequest, KafkaError, UnknownServerError
+from odradek.protocol.messages import k33_alter_configs as k33
+from odradek.protocol.messages import k44_incremental_alter_configs as k44
 from odradek.protocol.messages.metadata_topics import ClearElrRecord, ConfigRecord
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
@@ -23,23 +26,29 @@ MIN_INSYNC_REPLICAS = "min.insync.replicas"
 _TABLES: dict[int, Table] = {TOPIC: topic.TABLE, BROKER: broker.TABLE, CLIENT_METRICS: client_metrics.TABLE,
                              GROUP: group.TABLE}  # fmt: skip
 
-Wanted = Callable[[ControllerState, Any, Mapping[str, str]], dict[str, str]]
-Outcome = tuple[Any, KafkaError | None]  # a resource of the request, and why it was refused
+R = TypeVar("R", k33.AlterConfigsResource, k44.AlterConfigsResource)
+Wanted = Callable[[ControllerState, R, Mapping[str, str]], dict[str, str]]  # the configs of a resource after the change
+Outcome = tuple[R, KafkaError | None]  # a resource of the request, and why it was refused
+Changes = tuple[list[Message], list[Outcome[R]]]
 
 
-def incremental(state: ControllerState, resources: Sequence[Any]) -> tuple[list[Message], list[Outcome]]:
+def incremental(
+    state: ControllerState, resources: Sequence[k44.AlterConfigsResource]
+) -> Changes[k44.AlterConfigsResource]:
     """Single configs are set, deleted, or extended and cut as lists; the others stay."""
     return _each(state, resources, _incremented)
 
 
-def replace_all(state: ControllerState, resources: Sequence[Any]) -> tuple[list[Message], list[Outcome]]:
+def replace_all(
+    state: ControllerState, resources: Sequence[k33.AlterConfigsResource]
+) -> Changes[k33.AlterConfigsResource]:
     """What is not named goes back to its default."""
     return _each(state, resources, _replaced)
 
 
-def _each(state: ControllerState, resources: Sequence[Any], wanted: Wanted) -> tuple[list[Message], list[Outcome]]:
+def _each(state: ControllerState, resources: Sequence[R], wanted: Wanted[R]) -> Changes[R]:
     records: list[Message] = []
-    outcomes: list[Outcome] = []
+    outcomes: list[Outcome[R]] = []
     named = Counter((item.resource_type, item.resource_name) for item in resources)
     for item in resources:
         try:
@@ -53,7 +62,7 @@ def _each(state: ControllerState, resources: Sequence[Any], wanted: Wanted) -> t
     return records, outcomes
 
 
-def _changed(state: ControllerState, item: Any, wanted: Wanted) -> list[Message]:
+def _changed(state: ControllerState, item: R, wanted: Wanted[R]) -> list[Message]:
     names = [config.name for config in item.configs]
     if len(set(names)) != len(names):
         raise InvalidRequest("Error due to duplicate config keys")
@@ -70,15 +79,15 @@ def _changed(state: ControllerState, item: Any, wanted: Wanted) -> list[Message]
     return _records(state, item, before, after)
 
 
-def _replaced(state: ControllerState, item: Any, before: Mapping[str, str]) -> dict[str, str]:
-    return {config.name: config.value for config in item.configs}
+def _replaced(state: ControllerState, item: k33.AlterConfigsResource, before: Mapping[str, str]) -> dict[str, str]:
+    return {config.name: _value(config) for config in item.configs}
 
 
-def _incremented(state: ControllerState, item: Any, before: Mapping[str, str]) -> dict[str, str]:
+def _incremented(state: ControllerState, item: k44.AlterConfigsResource, before: Mapping[str, str]) -> dict[str, str]:
     after = dict(before)
     for config in item.configs:
         if config.config_operation == SET:
-            after[config.name] = config.value
+            after[config.name] = _value(config)
         elif config.config_operation == DELETE:
             after.pop(config.name, None)
         elif config.config_operation in _OPERATIONS:
@@ -88,13 +97,19 @@ def _incremented(state: ControllerState, item: Any, before: Mapping[str, str]) -
     return after
 
 
-def _edited_list(state: ControllerState, resource_type: int, config: Any, values: Mapping[str, str]) -> str:
+def _value(config: k33.AlterableConfig | k44.AlterableConfig) -> str:
+    return present(config.value, "a config without a value was refused")
+
+
+def _edited_list(
+    state: ControllerState, resource_type: int, config: k44.AlterableConfig, values: Mapping[str, str]
+) -> str:
     row = _TABLES[resource_type].find(config.name, state.release.name)
     if row is None or row.type is not LIST:
         verb, name = _OPERATIONS[config.config_operation], config.name
         raise InvalidConfig(f"Can't {verb} to key {name} because its type is not LIST.")
     items = _items(values[config.name] if config.name in values else _inherited(state, resource_type, row))
-    named = _items(config.value)
+    named = _items(_value(config))
     if config.config_operation == APPEND:
         items += [name for name in named if name not in items]
     else:
@@ -114,12 +129,13 @@ def _inherited(state: ControllerState, resource_type: int, row: Definition) -> s
 
 def _items(text: str) -> list[str]:
     try:
-        return [str(item) for item in LIST.parse("", text) or ()]  # type: ignore[attr-defined]
+        parsed = instance(LIST.parse("", text), tuple, "a LIST is parsed into a tuple")
     except ConfigError:
         return []
+    return [str(item) for item in parsed]
 
 
-def _records(state: ControllerState, item: Any, before: Mapping[str, str], after: Mapping[str, str]) -> list[Message]:
+def _records(state: ControllerState, item: R, before: Mapping[str, str], after: Mapping[str, str]) -> list[Message]:
     """A value that is set again is written for brokers only: that is how they are told to read a keystore anew."""
     records: list[Message] = []
     resource = (item.resource_type, item.resource_name)
@@ -138,7 +154,7 @@ def _records(state: ControllerState, item: Any, before: Mapping[str, str], after
     return records
 
 
-def _forget_eligible(state: ControllerState, item: Any, after: Mapping[str, str]) -> list[Message]:
+def _forget_eligible(state: ControllerState, item: R, after: Mapping[str, str]) -> list[Message]:
     """Eligible leader replicas were counted against the old minimum (KIP-966)."""
     if not state.features.has_eligible_leader_replicas or item.resource_type not in (TOPIC, BROKER):
         return []

@@ -177,7 +177,10 @@ class ControllerCore(ControllerState):
     # Events: the cluster as a whole
 
     def alter_configs(self, resources: Iterable[Any], *, is_incremental: bool, validate_only: bool) -> Decision[Any]:
-        """The response is a list of (resource, KafkaError or None), in the order of the request."""
+        """The response is a list of (resource, KafkaError or None), in the order of the request.
+
+        Any: `is_incremental` says of which of the two requests the resources are.
+        """
         from odradek.controller import config_changes
 
         change = config_changes.incremental if is_incremental else config_changes.replace_all

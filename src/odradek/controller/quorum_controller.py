@@ -8,9 +8,10 @@ If leadership is lost while records of ours were not committed, the core has see
 dropped, and a new one is loaded from the log. The `_Feed` of the old one is deaf from then on.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from odradek.broken_rule import require
 from odradek.controller.config import ControllerConfig
 from odradek.controller.core import ControllerCore
 from odradek.controller.schedules import Schedules
@@ -128,6 +129,10 @@ class QuorumController:
         return self.runtime.is_busy
 
     @property
+    def log_end_offset(self) -> int:
+        return self.quorum.log_end_offset
+
+    @property
     def epoch(self) -> int:
         return self.runtime.epoch
 
@@ -190,7 +195,7 @@ class QuorumController:
         return self._done(self.runtime.load([batch.records], batch.last_offset))
 
     def handle_load_snapshot(self, snapshot: "SnapshotReader") -> Pending[None] | None:
-        assert not self.runtime.is_active, "C6: a leader never loads a snapshot"
+        require(not self.runtime.is_active, "C6: a leader never loads a snapshot")
         self.runtime.attach()
         return self._done(self.runtime.load(snapshot.batches, snapshot.offset - 1))
 
@@ -202,7 +207,7 @@ class QuorumController:
         elif self.runtime.is_active:
             self._renounce()
 
-    def _done(self, work: Any) -> Pending[None] | None:
+    def _done(self, work: Coroutine[Any, None, None]) -> Pending[None] | None:
         task = self._loop.spawn(work)
         if not task.is_done:
             return task

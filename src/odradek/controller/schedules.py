@@ -1,7 +1,7 @@
 """What an active controller does by itself, from time to time."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Protocol, TypeVar
 
 from odradek.controller.config import ControllerConfig
 from odradek.controller.core import ControllerCore
@@ -11,8 +11,21 @@ from odradek.reactor.pending import Pending
 from odradek.reactor.timers import Timer
 from odradek.replicated.decision import Decision
 
-if TYPE_CHECKING:
-    from odradek.controller.quorum_controller import QuorumController
+R = TypeVar("R")
+
+
+class ScheduledController(Protocol):
+    """What the schedules need of a QuorumController."""
+
+    @property
+    def is_active(self) -> bool: ...
+    @property
+    def is_busy(self) -> bool: ...
+    @property
+    def core(self) -> ControllerCore: ...
+    @property
+    def log_end_offset(self) -> int: ...
+    def run(self, event: Callable[[ControllerCore], Decision[R]]) -> Pending[R]: ...
 
 
 class Schedules:
@@ -20,7 +33,7 @@ class Schedules:
 
     __slots__ = ("_config", "_controller", "_last_end_offset", "_loop", "_sessions_timer", "_timers")
 
-    def __init__(self, loop: Loop, controller: "QuorumController", config: ControllerConfig) -> None:
+    def __init__(self, loop: Loop, controller: ScheduledController, config: ControllerConfig) -> None:
         self._loop = loop
         self._controller = controller
         self._config = config
@@ -74,10 +87,10 @@ class Schedules:
 
     def _write_no_op(self) -> None:
         """Only when nothing else was written: it keeps the high watermark, and so the lag, in motion."""
-        end_offset = self._controller.quorum.log_end_offset
+        end_offset = self._controller.log_end_offset
         if end_offset == self._last_end_offset:
             self._run(lambda core: core.no_op())
-        self._last_end_offset = self._controller.quorum.log_end_offset
+        self._last_end_offset = self._controller.log_end_offset
 
     def _balance(self) -> None:
         if self._controller.core.topics.not_preferred:
@@ -87,11 +100,11 @@ class Schedules:
         if self._controller.core.topics.leaderless:
             self._run(lambda core: core.elect_uncleanly())
 
-    def _run(self, event: Callable[[ControllerCore], Decision[Any]]) -> None:
+    def _run(self, event: Callable[[ControllerCore], Decision[R]]) -> None:
         self._controller.run(event).when_done(_swallow_refusal)
 
 
-def _swallow_refusal(done: Pending[Any]) -> None:
+def _swallow_refusal(done: Pending[R]) -> None:
     """Leadership may go while this waits; the next leader does it all again. Anything else is a bug, and is told."""
     if done.error is not None and not isinstance(done.error, KafkaError):
         raise done.error

@@ -31,7 +31,7 @@ class SnapshotGenerator:
     def publish(self, delta: "MetadataDelta", image: "MetadataImage") -> None:
         if self._bytes_at_last is None:
             self._bytes_at_last = self._bytes_since_latest()
-        if not self._is_writing and self._is_due():
+        if not self._is_writing and self._is_due(self._log_bytes() - self._bytes_at_last):
             self._is_writing = True
             self._loop.spawn(self._write(image))
 
@@ -44,9 +44,7 @@ class SnapshotGenerator:
         log = self._quorum.log
         return log.log.size + log.cleaned_bytes
 
-    def _is_due(self) -> bool:
-        assert self._bytes_at_last is not None
-        new_bytes = self._log_bytes() - self._bytes_at_last
+    def _is_due(self, new_bytes: int) -> bool:
         if new_bytes >= self._config.snapshot_bytes:
             return True
         interval_ms = self._config.interval_ms

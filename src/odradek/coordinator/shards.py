@@ -104,9 +104,9 @@ class Shards(Generic[C]):
         for deleted in delta.topics.deleted.values():
             if deleted.name == self.topic:
                 self.stop()
-        for topic in delta.topics.changed.values():
-            if topic.image.name == self.topic:
-                for index in sorted(topic.changed):
+        for changed in delta.topics.changed.values():
+            if changed.image.name == self.topic:
+                for index in sorted(changed.changed):
                     self._reconcile(index)
 
     def opened(self, topic: str, index: int) -> None:

@@ -45,12 +45,10 @@ class MetadataCache:
     # Topics
 
     def topic(self, name: str) -> TopicImage | None:
-        topic: TopicImage | None = self.image.topics.by_name.get(name)
-        return topic
+        return self.image.topics.by_name.get(name)
 
     def topic_by_id(self, topic_id: bytes) -> TopicImage | None:
-        topic: TopicImage | None = self.image.topics.by_id.get(topic_id)
-        return topic
+        return self.image.topics.by_id.get(topic_id)
 
     def topic_id(self, name: str) -> bytes | None:
         topic = self.topic(name)
@@ -68,8 +66,7 @@ class MetadataCache:
 
     def broker(self, broker_id: int) -> BrokerRegistration | None:
         """Fenced ones as well."""
-        broker: BrokerRegistration | None = self.image.cluster.brokers.get(broker_id)
-        return broker
+        return self.image.cluster.brokers.get(broker_id)
 
     def is_alive(self, broker_id: int) -> bool:
         broker = self.broker(broker_id)

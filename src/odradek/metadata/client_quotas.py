@@ -50,8 +50,7 @@ class ClientQuotasImage(NamedTuple):
     by_entity: Map[Entity, Quotas]
 
     def of(self, entity: Entity) -> Mapping[str, float]:
-        quotas: Mapping[str, float] = self.by_entity.get(entity, _NONE)
-        return quotas
+        return self.by_entity.get(entity, _NONE)
 
     def records(self) -> Iterator[Message]:
         for entity, quotas in self.by_entity.items():
@@ -74,8 +73,7 @@ class ClientQuotasDelta(ClientQuotasReplay):
     def get(self, entity: Entity) -> Quotas | None:
         if entity in self.changed:
             return self.changed[entity]
-        found: Quotas | None = self._image.by_entity.get(entity)
-        return found
+        return self._image.by_entity.get(entity)
 
     def put(self, entity: Entity, quotas: Quotas | None) -> None:
         self.changed[entity] = _NONE if quotas is None else quotas

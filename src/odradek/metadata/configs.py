@@ -56,8 +56,7 @@ class ConfigsImage(NamedTuple):
     by_resource: Map[Resource, ConfigValues]
 
     def of(self, resource_type: int, name: str) -> Mapping[str, str]:
-        configs: Mapping[str, str] = self.by_resource.get((resource_type, name), _NONE)
-        return configs
+        return self.by_resource.get((resource_type, name), _NONE)
 
     def records(self) -> Iterator[Message]:
         for resource, configs in self.by_resource.items():
@@ -80,8 +79,7 @@ class ConfigsDelta(ConfigsReplay):
     def get(self, resource: Resource) -> ConfigValues | None:
         if resource in self.changed:
             return self.changed[resource]
-        found: ConfigValues | None = self._image.by_resource.get(resource)
-        return found
+        return self._image.by_resource.get(resource)
 
     def put(self, resource: Resource, values: ConfigValues | None) -> None:
         self.changed[resource] = _NONE if values is None else values

@@ -37,8 +37,7 @@ class EntriesDelta(Entries[K, V]):
     def get(self, key: K) -> V | None:
         if key in self.changed:
             return self.changed[key]
-        found: V | None = self._before.get(key)
-        return found
+        return self._before.get(key)
 
     def put(self, key: K, value: V | None) -> None:
         self.changed[key] = value

@@ -8,6 +8,7 @@ Every directory gets `bootstrap.checkpoint` and `meta.properties`. A controller 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from odradek.broken_rule import present
 from odradek.config.parsed import Config
 from odradek.log.manager.log_dir import make_dir
 from odradek.metadata import bootstrap, lost_meta, storage, versions
@@ -123,8 +124,8 @@ def _format_dir(disk: Disk, clock: Clock, ids: _Ids, plan: FormatPlan, directory
         directory_id = _directory_id(plan, ids, is_voter)
         make_dir(disk, directory)
         if is_voter:
-            assert directory_id is not None
-            _write_voters(disk, plan, directory, directory_id, now_ms)
+            voter_id = present(directory_id, "whoever votes in a dynamic quorum has a directory id")
+            _write_voters(disk, plan, directory, voter_id, now_ms)
         disk.write_atomically(f"{directory}/{bootstrap.FILE_NAME}", plan.records.to_bytes(now_ms))
         meta = MetaProperties(plan.cluster_id, plan.config["node.id"], directory_id)
         disk.write_atomically(path_of(directory), meta.to_bytes(now_ms))

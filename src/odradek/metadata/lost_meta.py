@@ -11,6 +11,7 @@ What the file said is known elsewhere, except for the cluster's id:
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from odradek.broken_rule import instance
 from odradek.log import names
 from odradek.log.manager.log_dir import CHECKPOINTS
 from odradek.metadata import bootstrap, meta_properties
@@ -148,8 +149,7 @@ def _read(disk: Disk, path: str) -> _Facts:
                 voters = VotersRecord.decode(value, 0).voters
             elif kind is None and bytes(value[:2]) == head:
                 record, _ = METADATA.decode(value)
-                assert isinstance(record, RegisterBrokerRecord)
-                registration = record
+                registration = instance(record, RegisterBrokerRecord, "the first two bytes tell which record it is")
     except (KafkaError, PeerProtocolError, OSError):
         pass  # damage ends what can be known: the lines before it still count
     return _Facts(voters, registration)

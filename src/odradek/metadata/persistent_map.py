@@ -9,14 +9,15 @@ order of the keys.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 K = TypeVar("K")
 V = TypeVar("V")
+T = TypeVar("T")
 
 BUCKET_ENTRIES = 256
 
-Order = Callable[[Any], Any]  # a key's sort key, where the keys cannot be compared
+Order = Callable[[Any], Any]  # a key's sort key, where the keys cannot be compared; typing has no word for what can be
 
 
 class Map(Mapping[K, V], Generic[K, V]):
@@ -46,7 +47,11 @@ class Map(Mapping[K, V], Generic[K, V]):
     def __getitem__(self, key: K) -> V:
         return self._buckets[self._index(key)][key]
 
-    def get(self, key: K, default: Any = None) -> Any:
+    @overload
+    def get(self, key: K, default: None = None) -> V | None: ...
+    @overload
+    def get(self, key: K, default: T) -> V | T: ...
+    def get(self, key: K, default: object = None) -> object:
         index = hash(key) & self._mask  # as _index: handlers ask here for every topic of a request
         if index >= len(self._buckets):
             index &= self._mask >> 1
@@ -65,8 +70,6 @@ class Map(Mapping[K, V], Generic[K, V]):
         if not isinstance(other, Map) or len(other) != self._size:
             return NotImplemented if not isinstance(other, Map) else False
         return all(other.get(key, _MISSING) == value for bucket in self._buckets for key, value in bucket.items())
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"Map({{{', '.join(f'{key!r}: {self[key]!r}' for key in self)}}})"

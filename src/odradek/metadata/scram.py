@@ -49,8 +49,7 @@ class ScramImage(NamedTuple):
     by_mechanism_and_user: Map[MechanismAndUser, ScramCredential]
 
     def of(self, mechanism: int, user: str) -> ScramCredential | None:
-        credential: ScramCredential | None = self.by_mechanism_and_user.get((mechanism, user))
-        return credential
+        return self.by_mechanism_and_user.get((mechanism, user))
 
     def records(self) -> Iterator[Message]:
         for (mechanism, user), credential in self.by_mechanism_and_user.items():

@@ -7,6 +7,7 @@ clients, and one that has lost its metadata log would look like a cluster withou
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from odradek.broken_rule import present
 from odradek.config.parsed import Config
 from odradek.metadata import meta_properties
 from odradek.metadata.meta_properties import CorruptMetaProperties, MetaProperties, path_of
@@ -92,9 +93,9 @@ def open_storage(disk: Disk, config: Config, cluster_id: str | None = None) -> S
         )
     verify(found, config["node.id"], cluster_id)
     first = found.formatted[directories[0]]
-    assert first.cluster_id is not None
+    its_cluster = present(first.cluster_id, "meta.properties of version 1 name the cluster")
     ids = {directory: meta.directory_id for directory, meta in found.formatted.items()}
-    return Storage(first.cluster_id, first.node_id, metadata_dir(config), ids)
+    return Storage(its_cluster, first.node_id, metadata_dir(config), ids)
 
 
 def verify(found: Found, node_id: int, cluster_id: str | None = None) -> None:

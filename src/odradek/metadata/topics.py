@@ -136,7 +136,7 @@ class TopicsImage(NamedTuple):
     by_name: Map[str, TopicImage]
 
     def partition(self, topic_id: bytes, index: int) -> PartitionRegistration | None:
-        topic: TopicImage | None = self.by_id.get(topic_id)
+        topic = self.by_id.get(topic_id)
         return None if topic is None else topic.partitions.get(index)
 
     def records(self, metadata_version: int, *, has_elr: bool) -> Iterator[Message]:
@@ -183,7 +183,7 @@ class TopicsDelta(TopicsReplay[TopicDelta]):
     def id_of(self, name: str) -> bytes | None:
         if name in self._named:
             return self._named[name]
-        topic: TopicImage | None = self._image.by_name.get(name)
+        topic = self._image.by_name.get(name)
         return None if topic is None else topic.id
 
     def find(self, topic_id: bytes) -> TopicDelta | None:
