@@ -9,7 +9,7 @@ replicas), and makes the one record that leads there, or none. In that order:
    unclean: then any replica that is up leads, alone in sync, and is marked as recovering (KIP-704).
 3. Replicas that stay keep their directory, whoever comes has one assigned (KIP-858).
 4. The leader epoch is raised, by naming the leader again, when a replica leaves: the fetches that it still makes must
-   be fenced. Before 3.6-IV0 also when the in-sync set shrinks.
+   be fenced. At old levels of metadata.version also when the in-sync set shrinks.
 
 The last in-sync replica is never taken out: it may hold the only copy of what was acknowledged (R1).
 """

@@ -36,7 +36,7 @@ class Cluster(ClusterReplay):
         return is_online(partition.directory_of(broker_id), self.brokers[broker_id].directories)
 
     def hosts(self) -> list[Host]:
-        """Those that take new replicas."""
+        """The brokers that take new replicas."""
         brokers = self.brokers.values()
         return [Host(item.id, item.rack, item.fenced) for item in brokers if item.takes_new_replicas]
 

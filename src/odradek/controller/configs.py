@@ -39,7 +39,7 @@ class Configs(EntriesInPlace[Resource, ConfigValues], ConfigsReplay):
         return self._layers
 
     def layers_with(self, cluster_default: Mapping[str, str], own: Mapping[str, str]) -> BrokerLayers:
-        """As they would be with these values; ConfigError if they do not go together."""
+        """This node's broker configs as they would be with these values; ConfigError if they do not go together."""
         try:
             return BrokerLayers(self._static, cluster_default, own, self._release)
         except ConfigError:

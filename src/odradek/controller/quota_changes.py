@@ -112,8 +112,8 @@ def _check_positive(row: Definition, value: float) -> None:
 
 
 def _is_whole(value: float) -> bool:
-    """As a 3.3 finds out, which refuses every negative number by it: it adds a little, and has Java cut off what is
-    behind the point, towards 0."""
+    """Whether a 3.3 takes the number for a whole one. It adds a little and has Java cut off what is behind the point,
+    towards 0, and so refuses every negative number."""
     if math.isnan(value):
         return True
     bounded = max(-(2.0**63), min(2.0**63, value + TOLERANCE))

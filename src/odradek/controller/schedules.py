@@ -77,7 +77,7 @@ class Schedules:
         self._timers[name] = self._loop.after(interval_ms, due)
 
     def _expire_sessions(self, now_ms: int) -> None:
-        """As of the time for which the timer was set: what came in until then has been read, later input may not."""
+        """Expires sessions as of the time for which the timer was set: what came in until then has been read."""
         self._sessions_timer = None
         sessions = self._controller.core.sessions
         # While a long decision is under way nothing is decided: the sessions are looked at again in the next turn.

@@ -27,7 +27,7 @@ class Sessions:
         return session
 
     def begin(self, broker_id: int, now_ms: int) -> Session:
-        """Of a broker that has just registered: nothing of an earlier incarnation counts."""
+        """Starts the session of a broker that has just registered: nothing of an earlier incarnation counts."""
         self._by_broker.pop(broker_id, None)
         return self.touch(broker_id, now_ms)
 

@@ -72,10 +72,6 @@ class MetadataCache:
         broker = self.broker(broker_id)
         return broker is not None and not broker.fenced
 
-    def is_shutting_down(self, broker_id: int) -> bool:
-        broker = self.broker(broker_id)
-        return broker is not None and broker.in_controlled_shutdown
-
     def alive_brokers(self) -> list[BrokerRegistration]:
         """By id. The list is the cache's own."""
         if self._alive is None:

@@ -24,7 +24,7 @@ class ClusterReplay:
     __slots__ = ()
 
     def broker(self, broker_id: int) -> BrokerRegistration | None:
-        """As it is after the records that were replayed so far."""
+        """The broker as it is after the records that were replayed so far; None if it is not registered."""
         raise NotImplementedError
 
     def put_broker(self, broker_id: int, broker: BrokerRegistration | None) -> None:

@@ -116,9 +116,6 @@ class MetadataLoader:
         if self.image is not EMPTY:
             publisher.publish(delta_from_nothing(self.image), self.image)
 
-    def remove_publisher(self, publisher: MetadataPublisher) -> None:
-        self._publishers.remove(publisher)
-
     # What the quorum tells
 
     def handle_commit(self, batch: Batch) -> Pending[None] | None:
@@ -203,7 +200,7 @@ class MetadataLoader:
     async def _publish(self, delta: MetadataDelta) -> None:
         """A publisher that fails must not keep the others from what is so now: its error comes last."""
         failed: Exception | None = None
-        for publisher in tuple(self._publishers):
+        for publisher in self._publishers:
             try:
                 publisher.publish(delta, self.image)
             except Exception as error:  # noqa: BLE001 - raised below

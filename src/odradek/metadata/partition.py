@@ -82,7 +82,7 @@ class PartitionRegistration(NamedTuple):
         )
 
     def without_elr(self) -> "PartitionRegistration":
-        """As a ClearElrRecord leaves it, which counts as a change of the partition."""
+        """The partition as a ClearElrRecord leaves it, which counts as a change."""
         return self._replace(elr=(), last_known_elr=(), partition_epoch=self.partition_epoch + 1)
 
     def record(self, topic_id: bytes, partition: int, metadata_version: int, *, has_elr: bool) -> PartitionRecord:

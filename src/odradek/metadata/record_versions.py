@@ -26,10 +26,7 @@ def register_broker(metadata_version: int) -> int:
 
 
 def partition(metadata_version: int) -> int:
-    return _at(metadata_version, _PARTITION)
-
-
-def partition_change(metadata_version: int) -> int:
+    """The version of a PartitionRecord, and of a PartitionChangeRecord."""
     return _at(metadata_version, _PARTITION)
 
 
@@ -45,7 +42,7 @@ def registration_change(record: BrokerRegistrationChangeRecord) -> int:
 _BY_NAME: dict[str, Callable[[int], int]] = {
     "RegisterBrokerRecord": register_broker,
     "PartitionRecord": partition,
-    "PartitionChangeRecord": partition_change,
+    "PartitionChangeRecord": partition,
 }
 _LOWEST_LEVEL = {
     "FeatureLevelRecord": versions.FEATURE_RECORDS,

@@ -58,11 +58,11 @@ class TopicsReplay(Generic[T]):
         raise NotImplementedError
 
     def topic_ids(self) -> Iterable[bytes]:
-        """Those of all topics. The topics may be changed while it is gone through."""
+        """The ids of all topics. Topics may be changed while the answer is gone through."""
         raise NotImplementedError
 
     def partitions_of(self, topic_id: bytes) -> Iterable[tuple[int, PartitionRegistration]]:
-        """All partitions of a topic that is there. They may be changed while it is gone through."""
+        """All partitions of a topic that is there. They may be changed while the answer is gone through."""
         raise NotImplementedError
 
     # Records

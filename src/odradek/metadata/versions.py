@@ -1,7 +1,8 @@
 """The levels of metadata.version and of the other features, and what each level brought.
 
 A level is a number in the log and a name for people: 7 is `3.3-IV3`. A release's plain number, `3.3`, stands for its
-last level. Level 7 is the highest that a Kafka 3.3 opens and the lowest that a 4.3 does.
+last level. Which levels a release opens, and which features it turns on, is in `protocol/releases.py`; in which version
+a record is written at a level, in `record_versions.py`.
 """
 
 from collections.abc import Mapping
@@ -61,7 +62,7 @@ CHANGED_METADATA = frozenset(
 )
 
 LOWEST = min(NAMES)
-LOWEST_TO_FORMAT = 7
+LOWEST_TO_FORMAT = releases.RELEASE_4_3.supported_features(api_version=4)[METADATA_VERSION][0]
 HIGHEST = max(NAMES)
 
 _LEVELS = {name: level for level, name in NAMES.items()} | {name.partition("-")[0]: n for n, name in NAMES.items()}

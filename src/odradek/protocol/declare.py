@@ -277,7 +277,13 @@ class Struct(metaclass=StructType):
         return [(field, value) for field, value in values if value != field.fresh_default()]
 
 
+# What proves who somebody is: a message is shown in log lines and tracebacks, these fields of it never.
+SECRET_FIELDS = frozenset({"auth_bytes", "hmac", "salt", "salted_password", "server_key", "stored_key"})
+
+
 def _show(field: Field, value: Any) -> str:
+    if field.name in SECRET_FIELDS:
+        return "[hidden]"
     if field.kind == kinds.UUID:
         return format_uuid(value)
     if field.kind == ARRAY and field.item.kind == kinds.UUID and value is not None:

@@ -238,4 +238,3 @@ def test_the_cache_sees_a_broker_go():
     cache.set_image(image_of([broker(2, epoch=5)], cache.image))
     assert list(cache.alive_nodes("PLAINTEXT")) == [1]
     assert [each.id for each in cache.alive_brokers()] == [1]
-    assert not cache.is_shutting_down(1)

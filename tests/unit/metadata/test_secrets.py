@@ -7,6 +7,9 @@ from metadata_kit import config
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.difference import difference
 from odradek.metadata.image import EMPTY
+from odradek.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequest
+from odradek.protocol.messages.k39_renew_delegation_token import RenewDelegationTokenRequest
+from odradek.protocol.messages.k51_alter_user_scram_credentials import ScramCredentialUpsertion
 from odradek.protocol.messages.metadata_cluster import UserScramCredentialRecord
 
 SECRET = "hunter2"
@@ -46,6 +49,21 @@ def test_no_delta_shows_a_secret(delta):
     for made in (delta, difference(EMPTY, delta.apply(1, 1))):
         for shown in (made, made.scram.changed, made.configs.changed):
             assert SECRET not in repr(shown)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        RECORDS[0],
+        ScramCredentialUpsertion(name="alice", mechanism=1, salt=b"hunter2", salted_password=b"hunter2"),
+        RenewDelegationTokenRequest(hmac=b"hunter2"),
+        SaslAuthenticateRequest(auth_bytes=b"alice hunter2"),
+    ],
+    ids=lambda message: type(message).__name__,
+)
+def test_no_message_shows_a_secret(message):
+    assert SECRET not in repr(message)
+    assert "[hidden]" in repr(message)
 
 
 def test_no_state_of_the_controller_shows_a_secret(core):
