@@ -15,7 +15,7 @@ class CommandParser(argparse.ArgumentParser):
     synonyms: dict[str, str] = {}
     flag_of_a_stray_file: str | None = None
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # argparse has overloads here
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}{self._meant(unknown)}")
@@ -24,7 +24,7 @@ class CommandParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: error: {message}\n")
 
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
+    def _check_value(self, action: argparse.Action, value: object) -> None:
         """argparse's own complaint has as many forms as Python has versions, and no guess."""
         if action.choices is not None and value not in action.choices:
             there_are = ", ".join(map(str, action.choices))
@@ -41,7 +41,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 class ToolParser(CommandParser):
-    """Of Kafka's own tools, which show how they are used."""
+    """The parser of the commands that stand in for Kafka's own tools: like these, it shows the usage with a mistake."""
 
     def error(self, message: str) -> NoReturn:
         argparse.ArgumentParser.error(self, message)

@@ -19,14 +19,13 @@ from odradek.protocol import errors, registry, whole
 from odradek.protocol.apis import Api, by_key
 from odradek.protocol.declare import Message
 from odradek.protocol.json_form import from_json, to_json
-from odradek.protocol.json_value import shown
+from odradek.protocol.json_value import JsonObject, shown
 from odradek.protocol.messages.header import RequestHeader, ResponseHeader
 from odradek.protocol.parts import Part
 from odradek.protocol.words import counted
 
 M = TypeVar("M", bound=Message)
-Form = dict[str, Any]
-Reading = tuple[Form, int]  # the JSON form, and the position behind what was read
+Reading = tuple[JsonObject, int]  # the JSON form, and the position behind what was read
 
 LENGTH_BYTES = 4
 HEADER_START = ("requestApiKey", "requestApiVersion", "correlationId")
@@ -121,7 +120,7 @@ def _response_reading(data: bytes, at: int, api: Api, version: int) -> Reading:
     return {"header": header_form, type(response).__name__: _form(response, version)}, end
 
 
-def _form(message: Message, version: int) -> Form:
+def _form(message: Message, version: int) -> JsonObject:
     return to_json(message, version, unknown_tags=True)
 
 
@@ -170,7 +169,7 @@ def _in_memory(parts: list[Part]) -> list[bytes]:
     return cast("list[bytes]", parts)  # records that come from JSON are in no file
 
 
-def _body(form: Form, cls: type[M], version: int) -> M:
+def _body(form: JsonObject, cls: type[M], version: int) -> M:
     body = _part(form, cls.__name__)
     strange = [name for name in form if name not in ("header", cls.__name__)]
     if strange:
@@ -182,7 +181,7 @@ def _message(cls: type[M], form: Any, version: int, where: str | None = None) ->
     return from_json(cls, form, version, unknown_tags=True, where=where)
 
 
-def _part(form: Any, name: str) -> Form:
+def _part(form: Any, name: str) -> JsonObject:
     part = form.get(name) if isinstance(form, dict) else None
     if not isinstance(part, dict):
         raise Failure(f"the input is not an object with an object {shown(name)} in it, as decode prints it")

@@ -115,7 +115,7 @@ def _metadata_log(disk: "Disk", state: "LogDirState", options: argparse.Namespac
     return True
 
 
-def _finished(job: "Job", progress: Progress) -> Any:
+def _finished(job: "Job", progress: Progress) -> Any:  # what the job returns
     while True:
         try:
             next(job)

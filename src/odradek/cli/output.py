@@ -11,8 +11,9 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, BinaryIO, TextIO, TypeVar
+from typing import Any, BinaryIO, ParamSpec, TextIO, TypeVar
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -43,7 +44,7 @@ class Guard(io.BufferedIOBase):
     def fileno(self) -> int:
         return io.BufferedIOBase.fileno(self) if self._stream is None else self._stream.fileno()
 
-    def write(self, data: Any) -> int:
+    def write(self, data: Any) -> int:  # any buffer: Python has no name for that before 3.12
         left = memoryview(data).cast("B")
         size = len(left)
         while left and not self._is_lost:
@@ -63,9 +64,9 @@ class Guard(io.BufferedIOBase):
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         return written
 
-    def _guarded(self, operation: Callable[..., T], *arguments: Any) -> T:
+    def _guarded(self, operation: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         try:
-            return operation(*arguments)
+            return operation(*arguments, **named)
         except OSError as error:
             self._is_lost = True
             _send_nowhere(self._stream)

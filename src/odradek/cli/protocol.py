@@ -6,11 +6,15 @@ import json
 import re
 import zlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from odradek.cli import convert, field_table, names
 from odradek.cli.failure import Failure
 from odradek.cli.progress import Progress
+from odradek.protocol.json_value import JsonObject
+
+if TYPE_CHECKING:
+    from odradek.protocol.verify import Verifier
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -58,7 +62,7 @@ def _verify(options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _report(path: str, verifier: Any) -> None:
+def _report(path: str, verifier: "Verifier") -> None:
     tally = verifier.tally
     codecs = " and ".join(verifier.executors)
     print(
@@ -85,7 +89,7 @@ def _lines(path: str) -> Iterator[tuple[int, bytes]]:
         raise Failure(f"{path}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _vector(path: str, number: int, line: bytes) -> dict[str, Any]:
+def _vector(path: str, number: int, line: bytes) -> JsonObject:
     try:
         vector = json.loads(line)
         bytes.fromhex(vector["hex"])

@@ -10,7 +10,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from odradek.cli import garbage
 from odradek.cli.failure import Failure
@@ -22,6 +22,7 @@ from odradek.reactor.adapters import system_ports
 from odradek.reactor.adapters.log_writer import LogWriter
 from odradek.reactor.adapters.tls import tls_context
 from odradek.reactor.loop import Loop
+from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Cancelled
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class ServerProcess:
         self._start_log = StartLog(writer.write) if options.announces and options.log is None else None
         self._reason: str | None = None  # why it gives up
         self._signals = 0
-        self._stopping: Any = None
+        self._stopping: Pending[None] | None = None
         self._loop = Loop(system_ports(threads=_WORKERS), on_error=self._unexpected, on_slow_turn=self._slow_turn)
         self._server: KafkaRaftServer | None = None
 
@@ -228,11 +229,11 @@ class ServerProcess:
         if self._stopping is None and self._server is not None:
             self._stopping = self._loop.spawn(self._server.stop())
 
-    def _unexpected(self, error: BaseException, source: Any) -> None:
+    def _unexpected(self, error: BaseException, source: object) -> None:
         if self._server is not None:
             self._server.unexpected(error, source)
 
-    def _slow_turn(self, took_ms: int, slowest: Any) -> None:
+    def _slow_turn(self, took_ms: int, slowest: object) -> None:
         if self._server is not None:
             self._server.slow_turn(took_ms, slowest)
 

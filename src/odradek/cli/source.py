@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from odradek.cli.failure import Failure
-from odradek.protocol.json_value import shown
+from odradek.protocol.json_value import JsonObject, shown
 
 
 def read_input(path: str) -> bytes:
@@ -31,16 +31,16 @@ def from_hex(text: bytes) -> bytes:
 
 
 def parse_json(text: bytes) -> Any:
-    """Any JSON value, in which no object has a key twice."""
+    """A JSON value of whatever type, in which no object has a key twice."""
     try:
         return json.loads(text, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:  # numbers and nesting without end are such, too
         raise Failure(f"the input is not JSON: {error}") from None
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
     """Of a key that comes twice Python would take the last and say nothing."""
-    form: dict[str, Any] = {}
+    form: JsonObject = {}
     for name, value in pairs:
         if name in form:
             raise Failure(f"the key {shown(name)} comes twice in one object")

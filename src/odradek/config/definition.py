@@ -65,7 +65,7 @@ class Definition:
         only: str | None = None,
         internal: bool = False,
         synonyms: "tuple[Synonym, ...]" = (),
-        in_3_3: Mapping[str, Any] | None = None,
+        in_3_3: Mapping[str, Any] | None = None,  # columns and what they are there
         not_served: Reason | None = None,
         partly: str | None = None,
     ) -> None:
@@ -88,8 +88,8 @@ class Definition:
         return self if release != "3.3" or self._in_3_3 is None else self.like(in_3_3=None, **self._in_3_3)
 
     def like(self, **changes: Any) -> "Definition":
-        """The same row with some columns changed: the security configs of brokers and clients share their text."""
-        columns: dict[str, Any] = {
+        """This row with some columns changed: the security configs of brokers and clients share their text."""
+        columns: dict[str, Any] = {  # each of the type of its parameter
             "name": self.name,
             "type": self.type,
             "default": self.default,
@@ -152,7 +152,7 @@ class Synonym:
         self.name = name
         self.factor = factor
 
-    def convert(self, value: Any) -> Any:
+    def convert(self, value: Any) -> Any:  # a value of the type of the row; only numbers have a factor
         return value if self.factor == 1 or value is None else value * self.factor
 
     def __eq__(self, other: object) -> bool:

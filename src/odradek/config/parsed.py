@@ -12,7 +12,10 @@ _NAME_CHARS_MAX = 100  # of an unknown name, for which a similar one is looked f
 
 
 class Config(Mapping[str, Any]):
-    """Every config of a release with its value. `given` holds the names that were set, `warnings` what was odd."""
+    """Every config of a release with its value. `given` holds the names that were set, `warnings` what was odd.
+
+    The type of a value is in its row of the table, which no type checker reads; a `Snapshot` has types.
+    """
 
     __slots__ = ("_values", "given", "release", "table", "warnings")
 

@@ -13,7 +13,7 @@ and a plain `field` for a config that may be null are errors of the program.
 """
 
 import re
-from typing import Any, NoReturn, Self, TypeVar, cast
+from typing import NoReturn, Self, TypeVar, cast
 
 from odradek.config.definition import RELEASES, Definition, Table
 from odradek.config.errors import ConfigError
@@ -59,7 +59,7 @@ class _Field:
         if python is not self.kind and not (self.kind is tuple and python is str):
             raise TypeError(f"{self.name} is {row.type.name}: a field of {python.__name__}, not {self.kind.__name__}")
 
-    def value(self, config: Config) -> Any:
+    def value(self, config: Config) -> object:
         value = config.get(self.name)
         if value is None and not self.is_optional:
             # a few validators let null pass although the default is none
@@ -92,7 +92,7 @@ class _SnapshotMeta(type):
     """Turns the declared fields into slots: an attribute then costs what a local one does, and nothing else fits in."""
 
     def __new__(
-        mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], of: Table | None = None
+        mcs, name: str, bases: tuple[type, ...], namespace: dict[str, object], of: Table | None = None
     ) -> "_SnapshotMeta":
         fields = {key: value for key, value in namespace.items() if isinstance(value, _Field)}
         if fields and of is None:
@@ -104,7 +104,9 @@ class _SnapshotMeta(type):
             declared.check(cast(Table, of))
         return super().__new__(mcs, name, bases, rest)
 
-    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], of: Table | None = None) -> None:
+    def __init__(
+        cls, name: str, bases: tuple[type, ...], namespace: dict[str, object], of: Table | None = None
+    ) -> None:
         super().__init__(name, bases, namespace)
 
 
@@ -115,15 +117,15 @@ class Snapshot(metaclass=_SnapshotMeta):
     def from_config(cls, config: Config) -> Self:
         return cls._of({key: declared.value(config) for key, declared in cls._fields.items()})
 
-    def replace(self, **changes: Any) -> Self:
-        """The same with some fields changed. They are taken as given: a test may go below Kafka's limits."""
+    def replace(self, **changes: object) -> Self:
+        """A snapshot with some fields changed. They are taken as given: a test may go below Kafka's limits."""
         unknown = next((key for key in changes if key not in self._fields), None)
         if unknown is not None:
             raise TypeError(f"{type(self).__name__} has no field {unknown}")
         return self._of({key: changes.get(key, getattr(self, key)) for key in self._fields})
 
     @classmethod
-    def _of(cls, values: dict[str, Any]) -> Self:
+    def _of(cls, values: dict[str, object]) -> Self:
         snapshot = cls.__new__(cls)
         for key, value in values.items():
             object.__setattr__(snapshot, key, value)
@@ -135,7 +137,7 @@ class Snapshot(metaclass=_SnapshotMeta):
     def __delattr__(self, key: str) -> NoReturn:
         raise AttributeError(f"{type(self).__name__} is immutable")
 
-    def _values(self) -> tuple[Any, ...]:
+    def _values(self) -> tuple[object, ...]:
         return tuple(getattr(self, key) for key in self._fields)
 
     def __eq__(self, other: object) -> bool:

@@ -6,7 +6,6 @@ whatever layer; the unit is converted. DescribeConfigs shows the whole chain.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from odradek.config import broker, topic
 from odradek.config.broker import base_of_listener_config
@@ -174,7 +173,7 @@ def check_topic_overrides(layers: BrokerLayers, overrides: Mapping[str, object])
     return topic_config(layers, overrides)
 
 
-def _inherited(row: Definition, config: Config) -> Any:
+def _inherited(row: Definition, config: Config) -> object:
     for synonym in row.synonyms:
         value = synonym.convert(config.get(synonym.name))
         if value is not None:

@@ -4,7 +4,7 @@
 stop, whatever is not as it was written is damage; past it the broker itself ends the log at the first bad batch.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from odradek.inspection import epoch_history, file_forms, file_names
 from odradek.inspection.batch_walk import ZEROS, BatchWalk
@@ -14,6 +14,7 @@ from odradek.inspection.missing_segments import missing_segments
 from odradek.inspection.salvage import Lost, Salvage, empty_batch
 from odradek.protocol import errors
 from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
+from odradek.protocol.json_value import JsonObject
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.ports import Disk, Job
 from odradek.records.batch import Batch
@@ -42,7 +43,7 @@ class Diagnosis:
         self.end_offset = 0
         self.is_gone = False  # the whole directory
 
-    def form(self) -> dict[str, Any]:  # an object of JSON
+    def form(self) -> JsonObject:
         return {
             "partition": self.name,
             "damages": [damage._asdict() for damage in self.damages],

@@ -11,17 +11,18 @@ are under "parsed"; text files are "text". A segment is written piece by piece, 
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from odradek.inspection import dump_files, file_forms
 from odradek.inspection.batch_walk import ZEROS, BatchWalk
 from odradek.inspection.dump_decode import Decoder
 from odradek.inspection.dump_files import DumpFile
 from odradek.protocol import errors
+from odradek.protocol.json_value import JsonObject
+from odradek.protocol.messages.producer_snapshot import ProducerEntry
 from odradek.reactor.ports import Disk
 from odradek.records import control
-from odradek.records.batch import Batch
-from odradek.records.layout import CREATE_TIME, LOG_APPEND_TIME, MAGIC_MAX, NO_TIMESTAMP_TYPE
+from odradek.records.batch import Batch, RecordBatch
+from odradek.records.layout import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE
 from odradek.records.record import Record
 
 TIMESTAMP_TYPES = {
@@ -73,7 +74,7 @@ def json_pieces(disk: Disk, file: DumpFile, decoder: Decoder | None = None) -> I
     if file.kind == dump_files.SEGMENT:
         yield from _segment_pieces(disk, file, decoder)
         return
-    form: dict[str, Any] = {"file": file.name, "size": file.size}
+    form: JsonObject = {"file": file.name, "size": file.size}
     try:
         form |= _OBJECTS[file.kind](disk.read(file.path), file)
     except file_forms.MalformedFile as error:
@@ -99,8 +100,8 @@ def _segment_pieces(disk: Disk, file: DumpFile, decoder: Decoder | None) -> Iter
         opened.close()
 
 
-def batch_object(batch: Batch, records: list[Record], decoder: Decoder | None = None) -> dict[str, Any]:
-    form: dict[str, Any] = {
+def batch_object(batch: Batch, records: list[Record], decoder: Decoder | None = None) -> JsonObject:
+    form: JsonObject = {
         "magic": batch.magic,
         "base_offset": base_offset(batch),
         "last_offset": batch.last_offset,
@@ -111,14 +112,14 @@ def batch_object(batch: Batch, records: list[Record], decoder: Decoder | None = 
         "timestamp_type": TIMESTAMP_TYPES[batch.timestamp_type],
         "max_timestamp": batch.max_timestamp,
     }
-    if batch.magic == MAGIC_MAX:
+    if isinstance(batch, RecordBatch):
         form |= _magic_2_fields(batch)
     form |= {"crc": batch.crc, "valid": batch.is_valid, "count": batch.count}
     form["records"] = [record_object(batch, record, decoder) for record in records]
     return form
 
 
-def _magic_2_fields(batch: Any) -> dict[str, Any]:
+def _magic_2_fields(batch: RecordBatch) -> JsonObject:
     return {
         "attributes": batch.attributes,
         "last_offset_delta": batch.last_offset_delta,
@@ -141,8 +142,8 @@ def base_offset(batch: Batch) -> int | None:
         return None
 
 
-def record_object(batch: Batch, record: Record, decoder: Decoder | None = None) -> dict[str, Any]:
-    form: dict[str, Any] = {
+def record_object(batch: Batch, record: Record, decoder: Decoder | None = None) -> JsonObject:
+    form: JsonObject = {
         "offset": record.offset,
         "timestamp": record.timestamp,
         "key": _hex(record.key),
@@ -159,10 +160,10 @@ def record_object(batch: Batch, record: Record, decoder: Decoder | None = None) 
     return form
 
 
-def control_fields(record: Record) -> dict[str, Any]:
+def control_fields(record: Record) -> JsonObject:
     try:
         control_type = control.control_type(record.key)
-        form: dict[str, Any] = {"control_type": control.NAMES[control_type]}
+        form: JsonObject = {"control_type": control.NAMES[control_type]}
         if control_type in (control.ABORT, control.COMMIT):
             form["coordinator_epoch"] = control.coordinator_epoch(record.value)
     except errors.KafkaError as error:
@@ -174,24 +175,24 @@ def _hex(data: bytes | None) -> str | None:
     return None if data is None else data.hex()
 
 
-def _index_object(index: file_forms.SparseIndex) -> dict[str, Any]:
-    form: dict[str, Any] = {"entries": [list(entry) for entry in index.entries], "zero_tail": index.zero_tail}
+def _index_object(index: file_forms.SparseIndex) -> JsonObject:
+    form: JsonObject = {"entries": [list(entry) for entry in index.entries], "zero_tail": index.zero_tail}
     if index.odd_bytes:
         form["odd_bytes"] = index.odd_bytes
     return form
 
 
-def _snapshot_object(data: bytes) -> dict[str, Any]:
+def _snapshot_object(data: bytes) -> JsonObject:
     snapshot = file_forms.producer_snapshot(data)
     entries = [producer_object(entry) for entry in snapshot.entries]
     parsed = {"version": file_forms.SNAPSHOT_VERSION, "crc": snapshot.crc, "crc_ok": snapshot.crc_ok}
-    form: dict[str, Any] = {"parsed": parsed | {"entries": entries}}
+    form: JsonObject = {"parsed": parsed | {"entries": entries}}
     if not snapshot.crc_ok:
         form["error"] = {"position": 2, "reason": "the crc is not that of the bytes that follow"}
     return form
 
 
-def producer_object(entry: Any) -> dict[str, int]:
+def producer_object(entry: ProducerEntry) -> dict[str, int]:
     return {
         "producer_id": entry.producer_id,
         "producer_epoch": entry.epoch,
@@ -204,7 +205,7 @@ def producer_object(entry: Any) -> dict[str, int]:
     }
 
 
-_OBJECTS: dict[str, Callable[[bytes, DumpFile], dict[str, Any]]] = {
+_OBJECTS: dict[str, Callable[[bytes, DumpFile], JsonObject]] = {
     dump_files.OFFSET_INDEX: lambda data, file: _index_object(file_forms.offset_index(data, file.base_offset)),
     dump_files.TIME_INDEX: lambda data, file: _index_object(file_forms.time_index(data, file.base_offset)),
     dump_files.TRANSACTION_INDEX: lambda data, _: {

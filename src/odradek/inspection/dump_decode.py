@@ -2,19 +2,19 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 from odradek.inspection.dump_files import INTERNAL_TOPICS
 from odradek.protocol import errors, frames
 from odradek.protocol.declare import Message
 from odradek.protocol.json_form import to_json
+from odradek.protocol.json_value import JsonObject
 from odradek.protocol.messages import control_records
 from odradek.protocol.messages.consumer_offsets import GroupMetadataValue
 from odradek.protocol.messages.consumer_protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 from odradek.records import control
 from odradek.records.record import Record
 
-Form = dict[str, Any]
+Form = JsonObject
 
 _CONTROL_MESSAGES: dict[int, type[Message]] = {
     control.LEADER_CHANGE: control_records.LeaderChangeMessage,

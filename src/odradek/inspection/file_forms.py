@@ -13,9 +13,10 @@ share nothing with the code that writes these files: a verifier that used it wou
 import json
 from collections.abc import Iterable
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from odradek.protocol import errors
+from odradek.protocol.json_value import JsonObject
 from odradek.protocol.messages.producer_snapshot import ProducerEntry, ProducerSnapshot
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import parse_uuid
@@ -176,7 +177,7 @@ def topic_id(data: bytes) -> bytes:
         raise MalformedFile(str(error), 2) from None
 
 
-def json_object(data: bytes) -> dict[str, Any]:
+def json_object(data: bytes) -> JsonObject:
     """The quorum-state, and the clean-shutdown marker since 3.7."""
     try:
         form = json.loads(_text(data))

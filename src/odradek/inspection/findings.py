@@ -1,7 +1,8 @@
 """What the verifier of a log dir found: one line each, with the rule, the file and the place."""
 
 from collections.abc import Callable
-from typing import Any
+
+from odradek.protocol.json_value import JsonObject
 
 ERROR = "error"
 NOTE = "note"  # worth knowing, and nothing wrong: what a crash may leave, what waits to be deleted
@@ -26,7 +27,7 @@ class Finding:
         place = self.file if self.position is None else f"{self.file}:{self.position}"
         return f"{self.severity:<5} {self.rule:<10} {place}: {self.message}"
 
-    def form(self) -> dict[str, Any]:
+    def form(self) -> JsonObject:
         return {name: getattr(self, name) for name in ("severity", "rule", "file", "position", "message")}
 
 
@@ -81,7 +82,7 @@ class Summary:
             f"{_counted(report.log_bytes, 'byte')} of log"
         )
 
-    def form(self) -> dict[str, Any]:
+    def form(self) -> JsonObject:
         counted = ("errors", "notes", "partitions", "segments", "batches", "records", "log_bytes")
         counts = {name: getattr(self.report, name) for name in counted}
         return {"directory": self.directory, "stopped_cleanly": self.is_clean, **counts}

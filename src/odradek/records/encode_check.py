@@ -2,6 +2,8 @@
 
 Here belongs all that concerns a column as a whole: types, counts, sizes. What depends on single rows (offsets that
 descend, null header keys, records that are too large) is left to the loops, which visit every row anyway.
+
+Arguments are `Any`: what callers hand in is not known before it was looked at.
 """
 
 from typing import Any
@@ -40,7 +42,7 @@ def checked_timestamp(name: str, value: Any) -> int:
     return number
 
 
-def checked_identity(identity: Any) -> Identity:
+def checked_identity(identity: object) -> Identity:
     if not isinstance(identity, tuple) or len(identity) != len(_IDENTITY_FIELDS):
         raise TypeError(f"identity is (attributes, producer id, producer epoch, base sequence), not {identity!r}")
     attributes, producer_id, producer_epoch, base_sequence = (
@@ -85,7 +87,7 @@ def buffer_view(name: str, buffer: Any) -> memoryview:
     return view
 
 
-def _check_binary(name: str, column: Any, rows: int) -> None:
+def _check_binary(name: str, column: object, rows: int) -> None:
     if not isinstance(column, BinaryColumn):
         raise TypeError(f"{name}: a BinaryColumn is needed, not {type(column).__name__}")
     _check_layout(name, column, rows)
@@ -93,7 +95,7 @@ def _check_binary(name: str, column: Any, rows: int) -> None:
         buffer_view(name, column.data)
 
 
-def _check_headers(headers: Any, rows: int) -> None:
+def _check_headers(headers: object, rows: int) -> None:
     if not isinstance(headers, HeadersColumn):
         raise TypeError(f"headers: a HeadersColumn is needed, not {type(headers).__name__}")
     _check_layout("headers", headers, rows)

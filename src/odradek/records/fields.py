@@ -2,6 +2,8 @@
 
 An encoder takes the common case by itself, a plain int or bytes that fits, and asks here for everything else: what is
 unusual but usable is made plain, what is not is refused. So both executors refuse the same, in the same words.
+
+A value is `Any` here: what callers hand in is not known before it was looked at, and Python's own functions look.
 """
 
 from operator import index
@@ -48,7 +50,7 @@ def octets(name: str, value: Any) -> bytes:
     return bytes(view)
 
 
-def header_list(headers: Any) -> list[Any]:
+def header_list(headers: Any) -> list[object]:
     try:
         pairs = iter(headers)
     except TypeError:
@@ -56,7 +58,7 @@ def header_list(headers: Any) -> list[Any]:
     return list(pairs)
 
 
-def header_pair(pair: Any) -> HeaderFields:
+def header_pair(pair: object) -> HeaderFields:
     if not isinstance(pair, (tuple, list)):
         raise TypeError(f"a header is a (key, value) pair, not {type(pair).__name__}")
     if len(pair) != 2:

@@ -1,7 +1,7 @@
 """A broker in a thread of this process, for notebooks and debuggers: one thread, one loop, ports of its own."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
@@ -11,6 +11,7 @@ from odradek.broker.raft_server import KafkaRaftServer, StartRefused
 from odradek.cli.failure import Failure
 from odradek.cli.server_process import ServerOptions
 from odradek.protocol.errors import KafkaError
+from odradek.protocol.json_value import JsonObject
 from odradek.reactor.adapters import system_ports
 from odradek.reactor.adapters.log_writer import LogWriter
 from odradek.reactor.adapters.tls import tls_context
@@ -23,7 +24,7 @@ from odradek.testing.start_options import parse
 STOP_S_MAX = 20.0
 ANSWER_S_MAX = 30.0
 
-Outcome = tuple[Any, BrokerError | None]
+Outcome = tuple[Any, BrokerError | None]  # what a command returned, of its own type, or why it failed
 
 
 class BrokerThread:
@@ -102,10 +103,10 @@ class BrokerThread:
         self._reason = reason
         self._loop.spawn(self._server.stop())
 
-    def _unexpected(self, error: BaseException, source: Any) -> None:
+    def _unexpected(self, error: BaseException, source: object) -> None:
         self._server.unexpected(error, source)
 
-    def _slow_turn(self, took_ms: int, slowest: Any) -> None:
+    def _slow_turn(self, took_ms: int, slowest: object) -> None:
         self._server.slow_turn(took_ms, slowest)
 
     # From the test's thread
@@ -127,11 +128,11 @@ class BrokerThread:
         self._post(lambda: self._answer(command, values, answered))
         return _outcome(answered, ANSWER_S_MAX, "the broker does not answer: it took too long")
 
-    def _answer(self, command: str, values: dict[str, Any], answered: "SimpleQueue[Outcome]") -> None:
+    def _answer(self, command: str, values: JsonObject, answered: "SimpleQueue[Outcome]") -> None:
         answering = self._loop.spawn(self._control.answer(command, values))
         answering.when_done(lambda done: answered.put(_outcome_of(done)))
 
-    def _post(self, action: Any) -> None:
+    def _post(self, action: Callable[[], object]) -> None:
         """Has the broker's thread do it: its queue of callbacks takes one from any thread."""
         with self._door:
             if self._is_closed:

@@ -10,15 +10,17 @@ import os
 import shutil
 import socket
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.cli.failure import Failure
 from odradek.cli.output import complain, guarded_output
 from odradek.cli.server_process import run_server
 from odradek.protocol.errors import KafkaError
+from odradek.protocol.json_value import JsonObject
 from odradek.reactor.loop import Loop
 from odradek.reactor.ports import READABLE
 from odradek.testing.control import Control
+from odradek.testing.fault_plan import FaultPlan
 from odradek.testing.start_options import parse
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ class ControlSocket:
         self.is_orphaned = False
 
     @property
-    def faults(self) -> Any:
+    def faults(self) -> FaultPlan:
         return self._control.faults
 
     def attend(self, loop: Loop, server: "KafkaRaftServer", stop: Callable[[], None]) -> None:
@@ -81,7 +83,7 @@ class ControlSocket:
         for line in lines:
             self._loop.spawn(self._serve(json.loads(line)))
 
-    async def _serve(self, message: dict[str, Any]) -> None:
+    async def _serve(self, message: JsonObject) -> None:
         try:
             answer = {"result": await self._control.answer(message["command"], message["values"])}
         except KafkaError as error:

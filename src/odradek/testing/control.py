@@ -1,9 +1,12 @@
 """What a test may ask of a running broker beside the protocol: faults, topics without a client. Runs on its loop."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from odradek.broken_rule import present
 from odradek.protocol import errors
+from odradek.protocol.declare import Request
+from odradek.protocol.json_value import JsonObject
 from odradek.testing.fault_plan import FaultPlan
 from odradek.testing.fault_rule import FaultRule
 
@@ -37,12 +40,12 @@ class Control:
         broker = present(self._running.broker, "commands come to a node that is a broker")
         return present(broker.replicas, "a broker that serves has replicas")
 
-    async def answer(self, command: str, values: dict[str, Any]) -> Any:
-        """Commands are the methods below; KafkaError if one fails."""
+    async def answer(self, command: str, values: JsonObject) -> Any:
+        """The result of a command, which is a method below, of that method's type; KafkaError if it fails."""
         result = _COMMANDS[command](self, **values)
         return await result if hasattr(result, "__await__") else result
 
-    def install_fault(self, number: int, **rule: Any) -> None:
+    def install_fault(self, number: int, **rule: Any) -> None:  # fields of a FaultRule
         self.faults.install(number, FaultRule(**rule))
 
     def clear_faults(self, number: int | None) -> None:
@@ -75,7 +78,7 @@ class Control:
         response = await self._send(request)
         errors.raise_for(response.responses[0].error_code, response.responses[0].error_message)
 
-    async def _send(self, request: Any) -> Any:
+    async def _send(self, request: Request) -> Any:  # the response that belongs to it
         return await self._shared.inter_broker.send(CONTROLLER, request)
 
     async def _until_hosted(self, name: str, partitions: int) -> None:
@@ -96,7 +99,7 @@ def _is_led(replicas: "ReplicaManager", topic: str, index: int) -> bool:
     return True
 
 
-_COMMANDS: dict[str, Any] = {
+_COMMANDS: dict[str, Callable[..., object]] = {
     command.__name__: command
     for command in (
         Control.install_fault,

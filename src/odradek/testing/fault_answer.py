@@ -48,7 +48,7 @@ _OF_SESSIONS = (
 
 
 class ErrorAnswer:
-    """Stands in for a handler; see `handlers/faults.py`."""
+    """Stands in for a handler; see `handlers/faults.py`. A request is Any: which class it is, the API key tells."""
 
     __slots__ = ("_error", "_rule")
 
@@ -186,7 +186,7 @@ def copied(struct: Struct, version: int) -> Struct:
     return type(struct)(**{name: getattr(struct, name) for name in carried})
 
 
-def _with(struct: Struct, version: int, name: str, value: list[Any]) -> Struct | None:
+def _with(struct: Struct, version: int, name: str, value: list[object]) -> Struct | None:
     """A copy with another array; None if that is empty."""
     if not value:
         return None
@@ -209,6 +209,6 @@ def merge(into: Struct, other: Struct) -> None:
         setattr(into, field.name, merged)
 
 
-def _topic_key(element: Any) -> Any:
+def _topic_key(element: object) -> object:
     key = tuple(getattr(element, name, None) for name in ("name", "topic", "topic_id"))
     return key if any(key) else object()  # what is no topic is like nothing else

@@ -89,7 +89,7 @@ class FaultPoint:
         """
         return self._install(drop_response=True, times=times, hang_ms=hang_ms, delay_ms=delay_ms)
 
-    def _install(self, **what: Any) -> Fault:
+    def _install(self, **what: Any) -> Fault:  # fields of a FaultRule
         for name, value in what.items():
             if name != "error_code" and value is not None:
                 _check_count(name, value)

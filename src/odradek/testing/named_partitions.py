@@ -50,7 +50,7 @@ def can_name_topics(struct: type[Struct]) -> bool:
     return False
 
 
-def topic_of(call: "AnyCall", topic: Any) -> str | None:
+def topic_of(call: "AnyCall", topic: object) -> str | None:
     """The topic's name, whether the struct has it or the id alone; None if nobody knows the id."""
     if isinstance(topic, str):
         return topic
@@ -62,14 +62,14 @@ def topic_of(call: "AnyCall", topic: Any) -> str | None:
     return None if topic_id == ZERO_UUID else call.services.metadata.topic_name(bytes(topic_id))
 
 
-def partition_of(partition: Any) -> int | None:
+def partition_of(partition: object) -> int | None:
     """The number of a partition, given as such or as a struct."""
     if isinstance(partition, int):
         return partition
     return next((getattr(partition, name) for name in _NUMBERS if hasattr(partition, name)), None)
 
 
-def arrays(struct: Struct) -> Iterator[tuple[Field, list[Any]]]:
+def arrays(struct: Struct) -> Iterator[tuple[Field, list[Any]]]:  # elements of any type, as the field has it
     """The arrays of a struct that have elements."""
     for field in type(struct).fields:
         if field.kind == ARRAY:
@@ -97,7 +97,7 @@ def _in(call: "AnyCall", struct: Struct) -> Iterator[Named]:
                 yield from _in(call, element)
 
 
-def _of_topic(call: "AnyCall", topic: Any) -> Iterator[Named]:
+def _of_topic(call: "AnyCall", topic: object) -> Iterator[Named]:
     name = topic_of(call, topic)
     if name is None:
         return
