@@ -65,7 +65,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _parser(command: str | None) -> argparse.ArgumentParser:
-    """Of one command where it is named first: a broker should not wait for what other commands import."""
+    """The parser of one command, if its name comes first: a broker should not wait for what the others import."""
     parser = CommandParser(
         prog="odradek",
         description="Apache Kafka in Python.",

@@ -33,6 +33,6 @@ def message_called(name: str) -> type[Message]:
 
 
 def messages_called(name: str) -> list[type[Message]]:
-    """Of an API its request and its response."""
+    """The message of this name; if it is the name of an API, its request and its response."""
     api = api_called(name)
     return [message_called(name)] if api is None else [registry.request(api.key), registry.response(api.key)]

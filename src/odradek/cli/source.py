@@ -39,7 +39,7 @@ def parse_json(text: bytes) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
-    """Of a key that comes twice Python would take the last and say nothing."""
+    """An object with each key once. Where a key comes twice, Python would take the last and say nothing."""
     form: JsonObject = {}
     for name, value in pairs:
         if name in form:

@@ -27,7 +27,7 @@ def in_file(config: Config) -> list[Unserved]:
 
 
 def unserved(config: Config, names: Iterable[str]) -> list[Unserved]:
-    """Those of the names that are set to something else than their default, and not served."""
+    """The configs among `names` that are not served and are set to something else than their default."""
     found = []
     for name in sorted(names):
         reason = _reason(config, name)

@@ -122,7 +122,7 @@ class BrokerLayers:
         return self._layers[2][1]
 
     def with_dynamic(self, for_all: Mapping[str, object], for_this: Mapping[str, object]) -> "BrokerLayers":
-        """The same file under other dynamic configs; ConfigError if they do not go together."""
+        """The layers of this broker with other dynamic configs over its file; ConfigError if they do not agree."""
         return BrokerLayers(self.static, for_all, for_this, self.release)
 
     def chain(self, name: str) -> list[SourcedValue]:
@@ -165,7 +165,7 @@ def topic_config(layers: BrokerLayers, overrides: Mapping[str, object]) -> Confi
 
 
 def check_topic_overrides(layers: BrokerLayers, overrides: Mapping[str, object]) -> Config:
-    """As `topic_config`, for what a client asks to set: an unknown name is an error, too."""
+    """The config of a topic with what a client asks to set; ConfigError for a bad value or an unknown name."""
     rows = topic.TABLE.at(layers.release)
     unknown = next((name for name in overrides if name not in rows), None)
     if unknown is not None:

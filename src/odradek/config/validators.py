@@ -93,7 +93,7 @@ def one_of_ignoring_case(*allowed: str) -> Validator:
 
 
 def mode_of(*allowed: str) -> Validator:
-    """As `one_of_ignoring_case`, for the one config that Kafka prints without saying that case is free."""
+    """One of these words in any case. Kafka has one such config, of which it does not say that the case is free."""
     return Validator(f"[{', '.join(allowed)}]", one_of_ignoring_case(*allowed).check)
 
 

@@ -200,7 +200,7 @@ class _Diagnosing:
             self._drop_indexes(base_offset)
 
     def _epoch_at(self, offset: int) -> int:
-        """As the file has it; as the batches before had it where the file is damaged."""
+        """The epoch of an offset by the file; by the batches before it where the file is damaged."""
         return epoch_history.epoch_at(self._seen_epochs if self._epochs is None else self._epochs, offset)
 
     def _first_damage(self, name: str, base_offset: int, following: int | None) -> Job:

@@ -184,7 +184,7 @@ _BY_NAME = {name: api for api in ALL for name in (api.name, api.message)}
 
 
 def request_bytes_max(key: int) -> int:
-    """Of a frame with a request of this API; the listener has a limit of its own."""
+    """The largest frame with a request of this API; the listener has a limit of its own."""
     return _FRAME_BYTES_MAX if key in _CARRIERS else REQUEST_BYTES_MAX
 
 

@@ -8,7 +8,8 @@ A struct is a class whose body names its fields in wire order, each with a funct
         partitions = array(FetchPartition)
 
 The functions return a `Field` and say that they return the Python type, so that mypy and editors know what
-`request.topics[0].partitions` is. The metaclass turns the fields into slots.
+`request.topics[0].partitions` is. The metaclass turns the fields into slots. Inside, values of fields are `Any`: the
+declared types are those that the class body shows, and no code of this file depends on one of them.
 
 A slot that nobody has written reads as the field's default. So a new object costs nothing per field, a decoder writes
 only what the version carries, and an encoder knows an untouched field without comparing.

@@ -1,7 +1,8 @@
 """The reading side of the pure-Python executor.
 
 It trusts nothing: every length, count, tag and varint is compared with what remains before anything is allocated. The
-methods are the inner loop of an interpreter, which is why a one-byte varint is read in place in two of them.
+methods are the inner loop of an interpreter, which is why a one-byte varint is read in place in two of them. Messages
+and values are `Any`: the plan says at run time what they are.
 """
 
 from collections.abc import Callable

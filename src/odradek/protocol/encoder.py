@@ -1,4 +1,7 @@
-"""The writing side of the pure-Python executor. Whatever does not fit is the caller's mistake: `EncodeError`."""
+"""The writing side of the pure-Python executor. Whatever does not fit is the caller's mistake: `EncodeError`.
+
+A value is `Any`, because callers may have put anything into a field, and the plan says at run time what fits.
+"""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -245,11 +248,11 @@ def _misfit(plan: Plan, step: Step, values: tuple[Any, ...]) -> EncodeError:
             pack(f">{FORMATS[kind]}", value)
         except (StructError, TypeError, OverflowError):
             return EncodeError(f"{plan.name}.{name} is {value!r}, which does not fit {KIND_NAMES[kind]}")
-    raise AssertionError("every value fits by itself")
+    raise BrokenRuleError(f"{plan.name}: one of the values of a group does not fit, if the group does not")
 
 
 def check_unknown_tags(owner: str, tags: Any) -> None:
-    """Those that came from a peer are right; a caller may set anything."""
+    """EncodeError for tags that cannot be written. Decoded ones are right, but a caller may set anything."""
     for row in tags if isinstance(tags, (tuple, list)) else (tags,):
         match row:
             case (int(tag), bytes()) if 0 <= tag <= TAG_MAX:

@@ -34,7 +34,10 @@ def parse_versions(text: str) -> Versions:
 
 
 class Field:
-    """One field of a struct, in wire order. `item` is the element's Field of an array, or the class of a struct."""
+    """One field of a struct, in wire order. `item` is the element's Field of an array, or the class of a struct.
+
+    Default and item are `Any`: their type is that of the declared field, which only the functions of `declare.py` know.
+    """
 
     __slots__ = ("default", "flexible", "ignorable", "item", "kind", "name", "nullable", "tag", "versions")
 

@@ -6,4 +6,4 @@ SHARE_STATE_TOPIC = "__share_group_state"
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 
 INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, SHARE_STATE_TOPIC})
-"""Those that clients see, and may not write to. The metadata log is no topic to them."""
+"""The internal topics that clients see and may not write to. The metadata log is no topic to them."""

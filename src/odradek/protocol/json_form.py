@@ -40,7 +40,7 @@ def to_json(message: Struct, version: int, *, unknown_tags: bool = False) -> Jso
     return form
 
 
-def _value_to_json(field: Field, value: Any, version: int, unknown_tags: bool) -> Any:
+def _value_to_json(field: Field, value: Any, version: int, unknown_tags: bool) -> object:  # as the field's kind has it
     if value is None:
         return None
     if field.kind == kinds.ARRAY:

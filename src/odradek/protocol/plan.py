@@ -2,6 +2,9 @@
 
 Neighbouring fields of fixed width are one step, with one check of what remains and one `struct` for all of them. Sizes
 and costs are known here, so that an executor can refuse a hostile count before it allocates anything.
+
+A class and the values of its fields are `Any` here and in the executors: which types they have is what a plan says at
+run time. Whoever asks for a message by its class (`declare.py`) knows its type again.
 """
 
 from itertools import groupby
@@ -55,7 +58,7 @@ class Step:
         self.item: Step | None = None  # the element of an array
         self.item_cost = 0  # what one element of an array occupies once decoded
         self.plan: Plan | None = None  # of a struct
-        self.get: Any = None  # the field's value or default, of a group the values of all its names
+        self.get: Any = None  # an attrgetter: the field's value or default, of a group the values of all its names
         self.stored: Any = None  # the slot itself: AttributeError if nobody has written it
         self.names: tuple[str, ...] = ()
         self.kinds: tuple[int, ...] = ()

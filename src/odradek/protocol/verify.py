@@ -143,7 +143,7 @@ def _renamed(form: object, renames: dict[str, str], path: str) -> object:
 
 
 def without_unknown_tags(message: Struct) -> Struct:
-    """The same message with the unknown tags dropped at every depth."""
+    """The message itself, now without unknown tags at any depth."""
     message.unknown_tags = ()
     for field in message.fields:
         value = getattr(message, field.name)

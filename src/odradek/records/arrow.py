@@ -54,7 +54,7 @@ class BinaryColumn:
         return f"BinaryColumn({self.length} rows, {len(self.data)} bytes)"
 
     def to_list(self) -> list[bytes | None]:
-        """As Python objects, for tests and small columns."""
+        """The column as Python objects, for tests and small columns."""
         ends = memoryview(self.offsets).cast("B").cast("q" if self.is_large else "i")
         if self.validity is None:
             whole, bounds = bytes(self.data), ends[self.first : self.first + self.length + 1].tolist()

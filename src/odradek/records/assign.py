@@ -64,7 +64,7 @@ def place(batch: RecordBatch, checked: CheckedRecords, base_offset: int, partiti
 
 
 def place_plain(checked: PlainRecords, base_offset: int, partition_leader_epoch: int) -> int:
-    """The same for a batch that nobody but the kernel has looked at."""
+    """Patches a batch that only the kernel has looked at, where it lies. Returns its last offset."""
     if checked.told_max_timestamp != checked.max_timestamp or checked.rules.is_append_time:
         batch = instance(checked.batches[0], RecordBatch, "a plain batch is one of magic 2")
         return place(batch, checked, base_offset, partition_leader_epoch)

@@ -73,7 +73,7 @@ class RecordBatch:
 
     @classmethod
     def of_header(cls, view: memoryview, header: tuple[int, ...]) -> "RecordBatch":
-        """The same for a header that the caller has unpacked, and compared with the length of `view`."""
+        """The batch in `view`, whose header the caller has unpacked and whose length it has compared."""
         batch = cls.__new__(cls)
         batch.buffer = view
         (

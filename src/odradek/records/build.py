@@ -163,7 +163,7 @@ class BatchBuilder:
 
     @property
     def size_bytes(self) -> int:
-        """Of the batch so far, before compression."""
+        """The bytes of the batch so far, before compression."""
         return self._writer.size
 
     @property
@@ -244,7 +244,7 @@ def _headers(column: Any) -> HeadersColumn | None:
 
 
 def _timestamps(column: Any, default_timestamp: int) -> memoryview | None:
-    """As a buffer; whether it is one of int64 for every row, the kernel's check says."""
+    """The column as a buffer; whether it holds an int64 for every row is the kernel's check."""
     if column is None:
         return None
     if isinstance(column, (list, tuple)):

@@ -76,7 +76,7 @@ def check(records: Buffer, rules: ProduceRules, now_ms: int, *, is_from_client: 
 
 
 def check_common(records: Buffer, rules: ProduceRules, now_ms: int) -> PlainRecords | None:
-    """The same for what nearly every request brings: one whole batch of magic 2, not compressed, nothing wrong with it.
+    """The check of what nearly every request brings: a whole batch of magic 2, not compressed, nothing wrong with it.
 
     None says nothing about the records but that `check_request` and `check` have to look at them. What passes here
     passes both.

@@ -90,7 +90,7 @@ class Columns:
         return [BatchFacts(*facts[at : at + FACTS_PER_BATCH]) for at in range(0, len(facts), FACTS_PER_BATCH)]
 
     def batch_attributes(self) -> set[int]:
-        """Those that occur: cheaper to look at than the facts of each batch."""
+        """The attributes that occur in any batch: cheaper to look at than the facts of each."""
         return set(self._rows.batch_facts[FACTS_PER_BATCH - 1 :: FACTS_PER_BATCH])
 
     def offsets(self) -> "array[int]":

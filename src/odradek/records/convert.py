@@ -38,7 +38,7 @@ class DownConverted:
 
 
 def recompress(batch: RecordBatch, codec: int, level: int | None = None, limit_bytes: int = LIMIT_BYTES) -> bytes:
-    """The same batch in another codec. The records are not touched: only the section around them is."""
+    """The batch in another codec. The records are not touched: only the section around them is."""
     fields = BatchFields(
         partition_leader_epoch=batch.partition_leader_epoch,
         producer_id=batch.producer_id,

@@ -113,7 +113,7 @@ class RecordsWriter:
 
     @property
     def size(self) -> int:
-        """Of the batch so far, header included, uncompressed."""
+        """The bytes of the batch so far, header included, uncompressed."""
         return len(self._out)
 
     def append(self, timestamp: int, key: Buffer | None, value: Buffer | None, headers: Iterable[Header] = ()) -> bool:
@@ -208,7 +208,7 @@ _SMALL += [bytes([n << 1 & 0x7F | 0x80, n >> 6]) for n in range(64, _SMALL_COUNT
 
 
 def _varint(value: int) -> bytes:
-    """Of a length or a count: never negative here."""
+    """The varint of a length or a count, which is never negative here."""
     if value < _SMALL_COUNT:
         return _SMALL[value]
     return _unsigned(value << 1 & _MASK_32)

@@ -53,7 +53,7 @@ class ProduceRules:
         self.timestamp_before_checked_ms = -1 if self.is_append_time else timestamp_before_max_ms
 
     def unpacking_at_most(self, size_bytes: int) -> "ProduceRules":
-        """The same rules with a lower limit for what a compressed batch may hold."""
+        """These rules with a lower limit for what a compressed batch may hold."""
         return ProduceRules(
             self.topic_partition,
             max_message_bytes=self.max_message_bytes,

@@ -23,7 +23,7 @@ def start_arguments(
 
 
 def _as_property(value: object) -> str:
-    """As a server.properties has it."""
+    """The value as text, written as in a server.properties."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

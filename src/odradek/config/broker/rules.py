@@ -193,7 +193,7 @@ def retention_ms(config: Config) -> int:
 
 
 def _cleaner_buffer(config: Config) -> str | None:
-    """Also with the cleaner switched off, as Kafka has it."""
+    """The threads of the cleaner and the memory that each gets; checked even if it is switched off, as Kafka does."""
     threads = config["log.cleaner.threads"]
     if threads == 0:
         return "log.cleaner.threads must be at least 1 when a broker starts"
