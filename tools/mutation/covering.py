@@ -1,8 +1,8 @@
 """Which tests run the line of a mutation: recorded once for a state of source and tests, and kept on disk.
 
 Lines inside of functions are run by the tests that were seen to run them. A line of a module or class body runs when
-the module is imported, whoever comes first: there every test counts that runs anything in the file, or whose own file
-names the module.
+the module is imported, whoever comes first: there every test counts that runs anything in the file or in one that
+imports it, or whose own file names the module. A table that nobody asks but other tables is looked at through these.
 """
 
 import hashlib
@@ -15,6 +15,7 @@ import coverage
 
 import outside
 from mutation import recording
+from mutation.importers import importers
 from mutation.mutations import Mutation
 from mutation.workspace import Workspace
 
@@ -34,13 +35,14 @@ class Covering:
         self._root = root
         self._data = data
         self._lines: dict[str, dict[int, list[str]]] = {}
+        self._importers: dict[str, set[str]] | None = None
         self.seconds = seconds
 
     def tests_of(self, mutation: Mutation) -> list[str]:
         """Those that are about the mutation's file come first, then those that are fast."""
         found = self._running(mutation)
         if not mutation.is_in_function or found == {NO_TEST}:
-            found |= self._of_file(mutation.path) | self._naming(mutation.path)
+            found |= self._of_file(mutation.path) | self._naming(mutation.path) | self._of_importers(mutation.path)
         places = {test: _distance(test, mutation.path) for test in found if test in self.seconds}
         return sorted(places, key=lambda test: (places[test], self.seconds[test], test))
 
@@ -60,6 +62,19 @@ class Covering:
     def _of_file(self, path: str) -> set[str]:
         return {test for tests in self._of_lines(path).values() for test in tests}
 
+    def _of_importers(self, path: str) -> set[str]:
+        """The tests of the files that import it; if these have none, of those that import them, and so on."""
+        if self._importers is None:
+            self._importers = importers(self._root)
+        seen, level = {path}, self._importers[path]
+        while level - seen:
+            seen |= level
+            found = {test for each in level for test in self._of_file(each)} & self.seconds.keys()
+            if found:
+                return found
+            level = {above for each in level for above in self._importers[each]}
+        return set()
+
     def _naming(self, path: str) -> set[str]:
         parts = Path(path).with_suffix("").parts
         name = parts[-2] if parts[-1] == "__init__" else parts[-1]
@@ -70,12 +85,16 @@ class Covering:
 
 
 def _distance(test: str, path: str) -> int:
-    """0 for a test file that is named after the source file, 1 for one in the mirrored directory, else 2."""
+    """How far a test's file is from a source file, by their names.
+
+    0 if it is named after the file; 1 if it is named after its package or lies in the mirrored directory; else 2.
+    """
     file, source = Path(test.partition("::")[0]), Path(path)
     if source.stem in file.stem:
         return 0
     package = source.parent.parts[2:]  # below src/odradek
-    return 1 if package and file.parent.parts[-len(package) :] == package else 2
+    is_mirror = bool(package) and file.parent.parts[-len(package) :] == package
+    return 1 if is_mirror or not set(package).isdisjoint(file.stem.split("_")) else 2
 
 
 def covering_of(root: Path, workspace: Workspace, tests: list[str], jobs: int) -> Covering:

@@ -136,6 +136,10 @@ def tiny(tmp_path_factory):
     for path, text in {
         "src/tiny/__init__.py": "",
         "src/tiny/ages.py": AGES,
+        "src/tiny/table.py": "ROWS = {1: 2}\n",
+        "src/tiny/shelf.py": "from tiny.table import ROWS\n",
+        "src/tiny/reader.py": "from tiny import shelf\n\n\ndef read(key):\n    return shelf.ROWS[key]\n",
+        "tests/test_reading.py": "from tiny.reader import read\n\ndef test_it():\n    assert read(1) == 2\n",
         "tests/test_ages.py": TESTS,
         "pyproject.toml": "[tool.pytest.ini_options]\n",
     }.items():
@@ -172,6 +176,11 @@ def test_the_tests_of_a_line_are_those_that_run_it(tiny, covered):
 
 def test_of_a_line_that_runs_at_the_import_all_tests_of_the_file(tiny, covered):
     assert len(covered.tests_of(mutation_of(tiny, "ADULT_YEARS = 19"))) == 4
+
+
+def test_a_table_is_tested_through_those_that_read_it(tiny, covered):
+    table = mutations_of("src/tiny/table.py", (tiny / "src/tiny/table.py").read_bytes())
+    assert [names(covered.tests_of(mutation)) for mutation in table] == [["test_it"]] * 3
 
 
 def test_what_was_recorded_is_kept(tiny, covered, monkeypatch, tmp_path):
