@@ -275,3 +275,9 @@ def test_a_reader_that_has_seen_enough_ends_the_dump_quietly(partition):
     os.close(reader)
     _, err = child.communicate(timeout=30)
     assert (child.returncode, err) == (0, b"")
+
+
+def test_letters_of_any_script_are_shown_as_they_are(tmp_path, capsys):
+    (tmp_path / NAME).write_bytes(batch(0, ["żółw".encode(), b"\xff\x00"]))
+    _, out, _ = run(capsys, "dump", "--records", tmp_path / NAME)
+    assert 'value="żółw"' in out and "value=0xff00" in out

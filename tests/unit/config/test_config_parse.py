@@ -166,3 +166,15 @@ def test_every_row_says_what_it_is_and_why_it_is_not_served() -> None:
 def test_no_two_broker_configs_share_a_sentence() -> None:
     docs = [row.doc for row in broker.TABLE.rows.values()]
     assert len(set(docs)) == len(docs)
+
+
+@pytest.mark.parametrize(
+    ("threads", "size", "is_enough"), [(1, 1 << 20, False), (1, (1 << 20) + 1, True), (2, 2 << 20, False)]
+)
+def test_every_thread_of_the_cleaner_needs_more_than_a_mebibyte(threads: int, size: int, is_enough: bool) -> None:
+    configs = {"log.cleaner.threads": threads, "log.cleaner.dedupe.buffer.size": size}
+    if is_enough:
+        assert parse(**configs)["log.cleaner.threads"] == threads
+        return
+    with pytest.raises(ConfigError, match="more than 1 MB for each"):
+        parse(**configs)

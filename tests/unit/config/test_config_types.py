@@ -142,3 +142,9 @@ def test_durations_are_read_as_in_java(text: str, milliseconds: int) -> None:
 )
 def test_other_texts_are_no_durations(text: str) -> None:
     assert duration_ms(text) is None
+
+
+def test_a_duration_of_more_than_a_hundred_characters_is_not_looked_at() -> None:
+    """The time to match one grows with its length, and clients send them."""
+    assert duration_ms(f"P1DT{'0' * 94}1S") == duration_ms("P1DT1S")
+    assert duration_ms(f"P1DT{'0' * 95}1S") is None

@@ -9,7 +9,10 @@ from damaged_dirs import FIRST, check, errors_of, only_error, patch, positions
 
 from logdirs import CLEAN, UNCLEAN
 from odradek.inspection.findings import ERROR, NOTE
+from odradek.inspection.verify_dir import verify_dir
+from odradek.reactor.adapters.disk import SystemDisk
 from odradek.records import layout
+from odradek.records.control import end_transaction_marker
 
 
 @pytest.mark.parametrize("name", CLEAN)
@@ -293,3 +296,31 @@ def test_a_clean_stop_writes_these_in_any_case(fresh_dir, name):
 def test_an_empty_file_where_there_are_replicas_is_damage(log_dir):
     (log_dir / "replication-offset-checkpoint").write_bytes(b"")
     only_error(log_dir, "checkpoint", "replication-offset-checkpoint", None)
+
+
+class ReadOnlyDisk(SystemDisk):
+    """Refuses everything that could change a file."""
+
+    def open(self, path, *, create=False, writable=True):
+        assert not create and not writable, path
+        return super().open(path, writable=False)
+
+    def write_atomically(self, path, data):
+        raise AssertionError(path)
+
+    unlink = rename = fsync_dir = write_atomically
+
+
+def test_a_check_opens_nothing_for_writing(log_dir):
+    for _ in verify_dir(ReadOnlyDisk(), str(log_dir), lambda finding: None):
+        pass
+
+
+def test_control_records_are_counted_and_have_their_offsets(tmp_path):
+    """Their batches are no different from others: a marker that says another number of offsets is damaged."""
+    directory = tmp_path / "topic-0"
+    directory.mkdir()
+    marker = end_transaction_marker(True, 0, 5, producer_id=7, producer_epoch=0, partition_leader_epoch=0)
+    (directory / f"{FIRST}.log").write_bytes(marker)
+    _, summary = check(tmp_path)
+    assert (summary.report.batches, summary.report.records) == (1, 1)

@@ -226,6 +226,12 @@ def test_lz4_frames_that_kafka_refuses(flags, block_descriptor):
         decompress(LZ4, packed, limit_bytes=LIMIT)
 
 
+def test_lz4_header_that_ends_before_its_checksum():
+    whole = with_header(0x68, 0x40, b"", (9).to_bytes(8, "little"))  # with the size of the content in it
+    with pytest.raises(errors.CorruptMessage, match="the header is cut off"):
+        decompress(LZ4, whole[:-1], limit_bytes=LIMIT)
+
+
 def test_lz4_ends_with_its_first_frame():
     assert decompress(LZ4, compress(LZ4, b"one") + compress(LZ4, b"two"), limit_bytes=LIMIT) == b"one"
 
