@@ -4,12 +4,13 @@ The public names, imported when they are first used: to import the package costs
 needs one of them does not load the others.
 """
 
-__all__ = ["Header", "Record", "__version__", "errors"]
+__all__ = ["Header", "Record", "TopicPartition", "__version__", "errors"]
 
 TYPE_CHECKING = False  # as type checkers know it: `typing` itself would be half of what this module costs
 
 if TYPE_CHECKING:
     from odradek import errors
+    from odradek.protocol.topic_partition import TopicPartition
     from odradek.records.record import Header, Record
     from odradek.version import VERSION
 
@@ -19,6 +20,7 @@ else:
     _PLACES = {
         "Header": ("odradek.records.record", "Header"),
         "Record": ("odradek.records.record", "Record"),
+        "TopicPartition": ("odradek.protocol.topic_partition", "TopicPartition"),
         "__version__": ("odradek.version", "VERSION"),
     }
 

@@ -8,8 +8,9 @@ import pytest
 
 import odradek
 import outside
-from odradek import errors
+from odradek import errors, version
 from odradek.protocol import errors as table
+from odradek.protocol import topic_partition
 from odradek.records import record
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,9 +21,10 @@ def printed(code):
 
 
 def test_the_public_names():
-    assert odradek.__all__ == ["Header", "Record", "__version__", "errors"]
+    assert odradek.__all__ == ["Header", "Record", "TopicPartition", "__version__", "errors"]
     assert odradek.Record is record.Record and odradek.Header is record.Header
-    assert odradek.errors is errors
+    assert odradek.TopicPartition is topic_partition.TopicPartition
+    assert odradek.errors is errors and odradek.__version__ == version.VERSION
 
 
 def test_they_are_shown_before_they_are_used():
@@ -59,7 +61,7 @@ def test_every_error_of_the_table_is_public():
 
 
 TYPED = """
-from odradek import Header, Record, __version__, errors
+from odradek import Header, Record, TopicPartition, __version__, errors
 from odradek.errors import KafkaError, NotLeaderOrFollower
 
 header: Header = ("a", None)
@@ -67,6 +69,7 @@ reveal_type(Record(0, b"k", None, headers=[header]).value)
 reveal_type(NotLeaderOrFollower.retriable)
 reveal_type(errors.by_code(6))
 reveal_type(__version__)
+reveal_type(TopicPartition("orders", 0).partition)
 """
 WRONG = """
 from odradek import Recrod
@@ -81,6 +84,6 @@ def test_type_checkers_know_them(tmp_path):
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", "typed.py", "wrong.py"]
     told = outside.run(command, cwd=tmp_path).stdout
     revealed = [line.partition("Revealed type is ")[2] for line in told.splitlines() if "Revealed" in line]
-    assert revealed == ['"bytes | None"', '"bool"', '"type[odradek.protocol.errors.KafkaError]"', '"str"']
+    assert revealed == ['"bytes | None"', '"bool"', '"type[odradek.protocol.errors.KafkaError]"', '"str"', '"int"']
     assert 'Module "odradek" has no attribute "Recrod"' in told
     assert 'Module "odradek.errors" has no attribute "NotLeader"' in told
