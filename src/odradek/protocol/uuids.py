@@ -18,12 +18,3 @@ def parse_uuid(text: str) -> bytes:
     if len(value) != 16 or format_uuid(value) != text:
         raise ValueError(f"{text!r} is not an id: expected 22 characters of URL-safe base64")
     return value
-
-
-def uuid_hash(value: bytes) -> int:
-    """Java's hash of the same id: Kafka orders and spreads by it in places that are visible from outside."""
-    high = int.from_bytes(value[:8], "big")
-    low = int.from_bytes(value[8:], "big")
-    mixed = high ^ low
-    folded = ((mixed >> 32) ^ mixed) & 0xFFFFFFFF
-    return folded - (1 << 32) if folded >> 31 else folded

@@ -71,28 +71,6 @@ class RecordBatch:
         if self.magic != layout.MAGIC_MAX or length + layout.LOG_OVERHEAD != len(buffer):
             raise errors.CorruptMessage(f"A buffer of {len(buffer)} bytes is no batch: magic {self.magic}, {length=}.")
 
-    @classmethod
-    def of_header(cls, view: memoryview, header: tuple[int, ...]) -> "RecordBatch":
-        """The batch in `view`, whose header the caller has unpacked and whose length it has compared."""
-        batch = cls.__new__(cls)
-        batch.buffer = view
-        (
-            batch.base_offset,
-            _,
-            batch.partition_leader_epoch,
-            batch.magic,
-            batch.crc,
-            batch.attributes,
-            batch.last_offset_delta,
-            batch.base_timestamp,
-            batch.max_timestamp,
-            batch.producer_id,
-            batch.producer_epoch,
-            batch.base_sequence,
-            batch.count,
-        ) = header
-        return batch
-
     def __repr__(self) -> str:
         return f"RecordBatch({self.base_offset}-{self.last_offset}, count={self.count}, {self.codec_name})"
 

@@ -65,11 +65,6 @@ class CheckedRecords:
         last = self.batches[-1]
         return last.last_offset - last.base_offset if last.magic == 2 else self.count - 1
 
-    @property
-    def shallow_offset_delta_of_max_timestamp(self) -> int:
-        """The time index points to the last offset of the batch that holds the largest timestamp."""
-        return self.last_offset_delta if self.max_timestamp != NO_TIMESTAMP else -1
-
 
 class PlainRecords(CheckedRecords):
     """The one batch that nearly every request brings: not compressed, and it stays as it is.

@@ -71,7 +71,7 @@ def test_the_facts(codec):
     data = batch(records(timestamp_1=NOW + 5), codec=codec)
     checked = check(data + data[:30], rules(), NOW)
     assert (checked.count, checked.max_timestamp, checked.index_of_max_timestamp) == (3, NOW + 5, 1)
-    assert (checked.last_offset_delta, checked.shallow_offset_delta_of_max_timestamp) == (2, 2)
+    assert checked.last_offset_delta == 2
     assert (checked.source_codec, checked.target_codec, checked.needs_rebuild) == (codec, codec, False)
     assert checked.valid_bytes == len(data)
 
@@ -226,7 +226,7 @@ def test_records_without_a_timestamp_are_exempt():
     assert check(batch(records(timestamp_1=-1)), rules(**LIMITS), NOW).count == 3
     without = [Record(index, b"k", b"v", -1) for index in range(2)]
     checked = check(batch(without), rules(**LIMITS), NOW)
-    assert (checked.max_timestamp, checked.shallow_offset_delta_of_max_timestamp) == (-1, -1)
+    assert checked.max_timestamp == -1
 
 
 def test_any_timestamp_will_do_where_the_broker_sets_it():
