@@ -12,6 +12,7 @@ read, not a failure: it may be a test that is missing, or a change that makes no
 import argparse
 import queue
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -137,6 +138,8 @@ def main() -> int:
     parser.add_argument("--paths", nargs="+", default=[SOURCE], metavar="PATH", help="files and directories to change")
     parser.add_argument("--tests", nargs="+", default=TESTS, metavar="PATH", help="the tests that should notice")
     options = parser.parse_args()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))  # what runs is ended, and the copies removed
     try:
         outcomes = run(ROOT, drawn(ROOT, options.paths, options.sample, options.seed), options.tests)
     except RecordingFailedError as error:
