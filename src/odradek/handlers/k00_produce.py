@@ -329,6 +329,10 @@ class _Production(AppendRequest):
         return self._call.services.loop.spawn(self.finish_later(response))
 
     async def finish_later(self, response: ProduceResponse) -> ProduceResponse | None:
+        """The records are in the log, or copied: a request that waits would keep the whole frame in memory."""
+        for topic in self._request.topic_data:
+            for data in topic.partition_data:
+                data.records = None
         await all_of([(pending, self._teller(answer, partition)) for pending, answer, partition in self.waits])
         return self.finish(response)
 
