@@ -1,0 +1,155 @@
+"""A broker from its first line to its last: in which order it starts, what a failed start leaves, what a stop ends."""
+
+import pytest
+
+from broker_kit import SimBroker, SimClient
+from odradek.broker.lifecycle import NOT_RUNNING, RUNNING
+from odradek.broker.start_refused import StartRefused
+from odradek.protocol.messages.k03_metadata import MetadataRequest
+from odradek.protocol.messages.k10_find_coordinator import FindCoordinatorRequest
+from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest
+from odradek.protocol.releases import CONTROLLER
+from odradek.sim.world import World
+
+API_VERSIONS = ApiVersionsRequest(client_software_name="test", client_software_version="1")
+
+
+@pytest.fixture(params=["3.3", "4.3"])
+def broker(request):
+    return SimBroker(World(seed=9), release=request.param)
+
+
+def lifecycle(broker):
+    return broker.server.broker.lifecycle
+
+
+def until_bound(broker):
+    """The listeners are bound when the parts of the broker are made, before anything is started."""
+    assert broker.world.run_until(lambda: broker.server.broker is not None, 10_000)
+
+
+def told_state(broker):
+    """What the metric tells, None before it is there."""
+    found = broker.server.shared.metrics.find("kafka.server", "KafkaServer", "BrokerState")
+    return None if found is None else found.read()
+
+
+@pytest.mark.contract("D13", "J24")
+def test_the_state_is_a_metric_through_the_whole_life(broker):
+    states, told = [], []
+
+    def look():
+        states.append(lifecycle(broker).state.value)
+        if told_state(broker) is not None:
+            assert told_state(broker) == states[-1]
+            told.append(states[-1])
+
+    until_bound(broker)
+    while not broker.starting.is_done:
+        look()
+        broker.world.step()
+    look()
+    stopping = broker.server.loop.spawn(broker.server.stop())
+    while not stopping.is_done:
+        look()
+        assert broker.world.step()
+    look()
+    assert list(dict.fromkeys(states)) == [0, 1, 2, 3, 6, 7]
+    assert list(dict.fromkeys(told)) == [2, 3, 6, 7, 0]
+    assert states[-1] == told[-1] == NOT_RUNNING.value
+
+
+@pytest.mark.contract("D28", "D45", "D46", "D47")
+def test_the_port_is_known_at_once_and_nobody_is_served_before_the_broker_runs(broker):
+    until_bound(broker)
+    assert lifecycle(broker).state is NOT_RUNNING
+    early = SimClient(broker.world, "early", broker.address)
+    waiting = early.send(API_VERSIONS, 3)
+    states = []
+    while not waiting.is_done:
+        states.append(lifecycle(broker).state)
+        assert not broker.server.broker.socket_server.connections() or states[-1] is RUNNING
+        assert broker.world.step()
+    assert lifecycle(broker).state is RUNNING and states[0] is NOT_RUNNING
+    assert waiting.response.error_code == 0, "it has waited, and was not turned away"
+
+
+@pytest.mark.contract("D14")
+def test_a_start_that_fails_shuts_down_what_there_is_and_is_told():
+    broker = SimBroker(World(seed=9), properties={"initial.broker.registration.timeout.ms": "1000"})
+    until_bound(broker)
+    inter_broker = broker.server.shared.inter_broker
+    broker.world.run_until(lambda: CONTROLLER in inter_broker._local)
+    del inter_broker._local[CONTROLLER]
+    assert broker.world.run_until(lambda: broker.starting.is_done, 30_000)
+    with pytest.raises(StartRefused, match="has not registered this broker"):
+        broker.starting.value()
+    assert broker.server.stopped.is_done
+    assert lifecycle(broker).state is NOT_RUNNING
+    broker.node.disk.lock("/data/.lock").release()
+    network = broker.node.ports.network
+    for port in (9092, 9093):
+        network.listen(broker.node.address, port).close()
+    broker.restart()
+
+
+@pytest.mark.contract("D15")
+def test_the_last_line_of_a_start_comes_when_it_runs_behind_the_version(broker):
+    broker.wait_until_ready()
+    version, started = broker.lines[-2:]
+    assert version.startswith(f"INFO Kafka version: {broker.release} ")
+    assert started == "INFO [KafkaRaftServer nodeId=1] Kafka Server started"
+    assert lifecycle(broker).state is RUNNING
+    assert not broker.server.stopped.is_done
+
+
+@pytest.mark.contract("D26", "D31")
+def test_it_knows_itself_by_the_metadata_log_and_has_the_epoch_of_its_registration(broker):
+    broker.wait_until_ready()
+    client = SimClient(broker.world, "client", broker.address)
+    (told,) = client.ask(MetadataRequest(topics=[]), 9).brokers
+    assert (told.node_id, told.port) == (1, 9092)
+    registered = broker.server.shared.cache.image.cluster.brokers[1]
+    assert lifecycle(broker).broker_epoch == registered.epoch > 0
+
+
+@pytest.mark.contract("D36")
+def test_the_topic_of_groups_keeps_its_partitions_whatever_the_config_says_later():
+    broker = SimBroker(World(seed=4), properties={"offsets.topic.num.partitions": "3"}).wait_until_ready()
+    client = SimClient(broker.world, "client", broker.address)
+    found = FindCoordinatorRequest(key="a", key_type=0)
+    client.ask_until(found, 2, lambda response: response.error_code == 0)
+    broker.stop()
+    broker.properties["offsets.topic.num.partitions"] = "50"
+    broker.restart()
+    groups = broker.server.shared.services.groups
+    assert {groups.partition_of(f"group-{number}") for number in range(100)} == {0, 1, 2}
+
+
+@pytest.mark.contract("D51", "D53")
+def test_a_stop_closes_every_connection_and_is_over_when_all_is_closed(broker):
+    broker.wait_until_ready()
+    clients = [SimClient(broker.world, f"client-{number}", broker.address) for number in range(3)]
+    for client in clients:
+        client.ask(API_VERSIONS, 3)
+    broker.stop()
+    assert broker.world.run_until(lambda: all(client.is_closed for client in clients), 1000)
+    assert broker.server.broker.socket_server.connections() == []
+    assert broker.server.stopped.is_done
+    assert broker.lines[-1] == "INFO [KafkaRaftServer nodeId=1] Kafka Server stopped"
+
+
+@pytest.mark.contract("E2")
+def test_each_listener_of_the_list_is_served():
+    world = World(seed=9)
+    host = world.node("broker").address
+    listeners = f"PLAINTEXT://{host}:9092,INSIDE://{host}:9094,CONTROLLER://{host}:9093"
+    protocols = "PLAINTEXT:PLAINTEXT,INSIDE:PLAINTEXT,CONTROLLER:PLAINTEXT"
+    properties = {"listeners": listeners, "listener.security.protocol.map": protocols}
+    SimBroker(world, properties=properties).wait_until_ready()
+    for port in (9092, 9094):
+        client = SimClient(world, f"client-{port}", (host, port))
+        (told,) = client.ask(MetadataRequest(topics=[]), 9).brokers
+        assert told.port == port, "each is told the address of its own listener"
+    controllers = SimClient(world, "client-9093", (host, 9093))
+    assert 62 in [api.api_key for api in controllers.ask(API_VERSIONS, 3).api_keys], "a controller's API"
