@@ -38,8 +38,8 @@ def test_nothing_that_was_promised_is_lost(first):
 def small_steps(monkeypatch):
     """Every decision of the controller and every change of roles takes as many turns as it has records."""
     monkeypatch.setattr(runtime, "RECORDS_PER_STEP", 1)
-    monkeypatch.setattr(apply, "ROLES_PER_BREATH", 1)
-    monkeypatch.setattr(apply, "OPENED_PER_BREATH", 1)
+    monkeypatch.setattr(apply, "ROLES_PER_TURN", 1)
+    monkeypatch.setattr(apply, "OPENED_PER_TURN", 1)
 
 
 def test_nothing_is_lost_either_where_every_record_takes_a_turn(small_steps):
