@@ -6,6 +6,7 @@ raises has changed nothing, but for the buffer, which may carry offsets that wer
 
 from typing import TYPE_CHECKING
 
+from odradek.broken_rule import BrokenRuleError
 from odradek.log import roll
 from odradek.log.failpoint import ARMED, failpoint
 from odradek.log.failure import DiskFull, UnexpectedAppendOffset
@@ -54,7 +55,7 @@ def append_as_leader(log: "Log", records: Buffer, leader_epoch: int, now_ms: int
 
 def append_checked(log: "Log", checked: CheckedRecords, leader_epoch: int, now_ms: int, origin: int) -> AppendInfo:
     base_offset = log.log_end_offset
-    batch: Batch | None = None
+    produced: RecordBatch | None = None  # a batch that the books of its producer are kept of
     data: Buffer
     if type(checked) is PlainRecords and checked.producer_id < 0:
         last_offset = place_plain(checked, base_offset, leader_epoch)
@@ -62,7 +63,9 @@ def append_checked(log: "Log", checked: CheckedRecords, leader_epoch: int, now_m
     else:
         batch = checked.batches[0]
         if batch.producer_id >= 0:
-            assert isinstance(batch, RecordBatch), "only magic 2 has producer ids"
+            if not isinstance(batch, RecordBatch):
+                raise BrokenRuleError("only batches of magic 2 have a producer")
+            produced = batch
             duplicate = _check_producer(log, batch, origin)
             if duplicate is not None:
                 return _known(log, duplicate)
@@ -88,9 +91,8 @@ def append_checked(log: "Log", checked: CheckedRecords, leader_epoch: int, now_m
     epochs = log.epochs.epochs
     if not epochs or leader_epoch != epochs[-1]:
         log.epochs.assign(leader_epoch, base_offset)
-    if batch is not None and batch.producer_id >= 0:
-        assert isinstance(batch, RecordBatch)
-        _replay(log, segment, RecordBatch(data) if checked.needs_rebuild else batch)
+    if produced is not None:
+        _replay(log, segment, RecordBatch(data) if checked.needs_rebuild else produced)
     log.producers.map_end_offset = next_offset
     if segment.indexes.is_write_due:
         _write_indexes(segment)
@@ -182,7 +184,8 @@ def append_as_follower(log: "Log", records: Buffer, now_ms: int) -> AppendInfo:
 
 
 def _first_offset(batch: Batch) -> int:
-    """Of a compressed message of magic 0 or 1 only the last offset is known without unpacking it."""
+    """The first offset of a batch; the last one of a compressed message of magic 0 or 1, of which no other is known
+    without unpacking it."""
     return batch.base_offset if isinstance(batch, RecordBatch) else batch.last_offset
 
 

@@ -254,7 +254,7 @@ class Log:
     def append_checked(
         self, checked: CheckedRecords, leader_epoch: int, now_ms: int, *, origin: int = CLIENT
     ) -> AppendInfo:
-        """The same for records that `records.check` has passed with `rules`, perhaps in a job."""
+        """Gives offsets to records that `records.check` has passed with `rules`, perhaps in a job, and appends them."""
         return append.append_checked(self, checked, leader_epoch, now_ms, origin)
 
     def append_as_follower(self, records: Buffer, now_ms: int) -> AppendInfo:

@@ -12,7 +12,7 @@ A new partition serves from the moment its own log is open, not when all are.
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from odradek.log.log import Log
 from odradek.protocol import errors
@@ -191,7 +191,7 @@ def _new_isr(
 
 
 async def _in_parallel(
-    replicas: "ReplicaManager", work: Iterable[T], do: Callable[[T], Coroutine[Any, None, None]]
+    replicas: "ReplicaManager", work: Iterable[T], do: Callable[[T], Coroutine[object, None, None]]
 ) -> None:
     """All workers pause together: after a restart every log is there already, and none of them would ever wait."""
     queue = iter(list(work))

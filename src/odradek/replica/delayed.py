@@ -6,7 +6,7 @@ that nothing goes on inside the append that has satisfied it.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from odradek.protocol import errors
 from odradek.reactor.loop import Loop
@@ -73,24 +73,28 @@ class DelayedPartition(Generic[R]):
         try:
             result = self._try()
         except errors.KafkaError as error:
-            self._end(error=error)
+            self._end()
+            self.pending.fail(error)
             return True
         if result is None:
             return False
-        self._end(result)
+        self._end()
+        self.pending.resolve(result)
         return True
 
     def _expire(self) -> None:
         self._partition.remove_waiter(self)
-        self._end(error=errors.RequestTimedOut())
+        self._end()
+        self.pending.fail(errors.RequestTimedOut())
 
-    def _end(self, result: Any = None, error: errors.KafkaError | None = None) -> None:
+    def _end(self) -> None:
         self._timer.cancel()
         self._purgatory.size -= 1
-        self.pending.fail(error) if error is not None else self.pending.resolve(result)
 
 
-async def all_of(waits: Sequence[tuple[Pending[Any], Callable[[Any, errors.KafkaError | None], None]]]) -> None:
+async def all_of(
+    waits: Sequence[tuple[Pending[R], Callable[[R | None, errors.KafkaError | None], None]]],
+) -> None:
     """Waits for each, and tells the function beside it the value or the error."""
     for pending, tell in waits:
         try:

@@ -73,7 +73,7 @@ class IsrProposal(NamedTuple):
 
 
 class Isr:
-    """Of one partition in one leader epoch, on its leader."""
+    """The in-sync replicas of one partition in one leader epoch, on its leader."""
 
     __slots__ = (
         "_followers",

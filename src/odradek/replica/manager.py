@@ -24,7 +24,7 @@ from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Buffer
-from odradek.replica import append
+from odradek.replica import append, gauges
 from odradek.replica.append import AppendRequest
 from odradek.replica.config import ReplicaConfig
 from odradek.replica.delayed import Purgatory
@@ -125,7 +125,7 @@ class ReplicaManager:
         logs.dirs.listen(self._dir_failed)
         logs.dirs.listen_to_damage(self._log_set_aside)
         logs.on_replaced = self._log_replaced
-        self.metrics.register(self)
+        gauges.register(self)
 
     # Which partitions there are.
 

@@ -1,14 +1,29 @@
 """A topic as this broker hosts it: the partitions by number, its counters, what its configs say to replicas."""
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from odradek.log.config import LogConfig
+from odradek.log.manager.manager import LogManager
 from odradek.metrics.meter import Counter
 from odradek.protocol.internal_topics import INTERNAL_TOPICS
+from odradek.reactor.loop import Loop
+from odradek.replica.config import ReplicaConfig
+from odradek.replica.isr import IsrProposal
+from odradek.replica.metrics import ReplicaMetrics
 from odradek.replica.partition import Partition
 
-if TYPE_CHECKING:
-    from odradek.replica.manager import ReplicaManager
+
+class Host(Protocol):
+    """What topics and their partitions need of the broker that hosts them: of a manager.ReplicaManager."""
+
+    config: ReplicaConfig
+    is_min_in_sync_capped: bool
+    logs: LogManager
+    loop: Loop
+    metrics: ReplicaMetrics
+
+    def mono_ms(self) -> int: ...
+    def propose(self, partition: Partition, proposal: IsrProposal) -> None: ...
 
 
 class HostedTopic:
@@ -25,7 +40,7 @@ class HostedTopic:
         "produces",
     )
 
-    def __init__(self, manager: "ReplicaManager", name: str, topic_id: bytes) -> None:
+    def __init__(self, manager: Host, name: str, topic_id: bytes) -> None:
         self.manager = manager
         self.name = name
         self.id = topic_id

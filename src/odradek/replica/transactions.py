@@ -14,6 +14,7 @@ client do it.
 
 from typing import TYPE_CHECKING
 
+from odradek.broken_rule import present
 from odradek.log.append import AppendInfo
 from odradek.log.producers.transaction_verification import VerificationGuard
 from odradek.protocol import errors
@@ -123,12 +124,12 @@ async def _ask(
     *,
     is_add: bool,
 ) -> None:
-    assert replicas.membership is not None
+    membership = present(replicas.membership, "whoever asks about a transaction has found that somebody can tell")
     key = TopicPartition(partition.topic.name, partition.index)
     until_ms = replicas.mono_ms() + (replicas.config.add_retry_ms_max or 0)
     while True:
         try:
-            await replicas.membership.ask(transactional_id, producer_id, producer_epoch, key, is_add=is_add)
+            await membership.ask(transactional_id, producer_id, producer_epoch, key, is_add=is_add)
             return
         except errors.ConcurrentTransactions:
             if not is_add or replicas.mono_ms() >= until_ms:

@@ -121,7 +121,10 @@ class PartitionLog:
     async def read(
         self, offset: int, end_offset: int, decoder: RecordDecoder
     ) -> tuple[list[tuple[Any, int]], int] | None:
-        """Records from an offset on, and the offset behind them; None at the end. The log may have changed since."""
+        """Records from an offset on, and the offset behind them; None at the end. The log may have changed since.
+
+        The records are whatever the decoder of this coordinator makes of them.
+        """
         log = self.partition.log
         if log is None:
             raise errors.NotCoordinator()

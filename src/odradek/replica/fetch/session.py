@@ -15,13 +15,12 @@ A fetch without a session uses the same object, which is dropped after the answe
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from odradek.replica.fetch.entry import FetchEntry, TopicKey
 
 if TYPE_CHECKING:
     from odradek.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
-    from odradek.replica.fetch.delayed import DelayedFetch
 
 NO_SESSION = 0
 INITIAL_EPOCH = 0
@@ -34,6 +33,13 @@ def next_epoch(epoch: int) -> int:
     if epoch < 0:
         return FINAL_EPOCH
     return 1 if epoch == EPOCH_MAX else epoch + 1
+
+
+class WaitingFetch(Protocol):
+    """A fetch that waits for the session to have something to tell (delayed.DelayedFetch)."""
+
+    def marked(self, entry: FetchEntry) -> None: ...
+    def give_way(self) -> None: ...
 
 
 class FetchSession:
@@ -63,7 +69,7 @@ class FetchSession:
         self.topics: dict[TopicKey, dict[int, FetchEntry]] = {}
         self.size = 0
         self.fresh: dict[FetchEntry, None] = {}
-        self.waiting: DelayedFetch | None = None
+        self.waiting: WaitingFetch | None = None
         self.is_closed = False
         self.eviction_key: tuple[bool, int, int] | None = None  # under which the cache ranks it,
         self.is_old = False  # and whether as one that others may displace

@@ -37,7 +37,7 @@ class ShareFetchParameters(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """Of one share-partition: records and which of them are the member's now, or what is wrong."""
+    """What one share-partition gives: records and which of them are the member's now, or what is wrong."""
 
     records: Buffer = reading.NO_BYTES
     acquired: tuple[Acquired, ...] = ()
@@ -170,8 +170,7 @@ class DelayedShareFetch:
         return readable
 
     def _read_one(self, led: LedSharePartition, bytes_max: int, *, is_first: bool) -> reading.ReadBatches:
-        core = led.core
-        assert core is not None
+        core = led.opened_core
         log = led.partition.leader_log()
         core.log_start_moved(log.log_start_offset)
         offset = core.next_fetch_offset()
@@ -199,8 +198,7 @@ class DelayedShareFetch:
                 results[place] = fetched
 
     def _acquire_one(self, led: LedSharePartition, read: reading.ReadBatches, left: int) -> Fetched:
-        core, config, parameters = led.core, led.config, self._parameters
-        assert core is not None
+        core, config, parameters = led.opened_core, led.config, self._parameters
         limits = AcquireLimits(left, parameters.batch_size, config.locks_max, parameters.is_record_limit)
         lock_ms = self._manager.replicas.mono_ms() + config.lock_duration_ms
         before = core.next_fetch_offset()

@@ -11,6 +11,7 @@ answered when its write is. A lock that is over is written too, and whoever wait
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from odradek.broken_rule import present
 from odradek.config.validators import duration_ms
 from odradek.protocol import errors
 from odradek.reactor.pending import Pending
@@ -104,6 +105,10 @@ class LedSharePartition:
     @property
     def is_active(self) -> bool:
         return self.state is ACTIVE
+
+    @property
+    def opened_core(self) -> SharePartition:
+        return present(self.core, "a share-partition that is read or acknowledged was opened before")
 
     # Life
 
@@ -225,8 +230,7 @@ class LedSharePartition:
         self._end_if_idle()
 
     async def _write(self, transitions: list[Transition]) -> errors.KafkaError | None:
-        core = self.core
-        assert core is not None
+        core = self.opened_core
         batches = sorted(batch for transition in transitions for batch in transition.batches)
         state = PersistedState(core.state_epoch, core.start_offset, tuple(batches))
         try:

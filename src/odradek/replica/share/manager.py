@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from odradek.protocol import errors
+from odradek.reactor.pending import Pending
 from odradek.replica.partition import Partition
 from odradek.replica.share.config import GROUP_RESOURCE, ShareGroupConfig
 from odradek.replica.share.led_share_partition import LedSharePartition
@@ -22,6 +23,7 @@ class SharePartitionManager:
     __slots__ = ("_config", "_led", "_persister", "replicas", "sessions")
 
     def __init__(self, replicas: "ReplicaManager", persister: Persister, config: Mapping[str, Any]) -> None:
+        """`config` has the broker's configs by name, each of the type that its definition gives it."""
         self.replicas = replicas
         self._persister = persister
         self._config = config
@@ -109,14 +111,13 @@ class SharePartitionManager:
 
     async def _acknowledge(
         self, group_id: str, member_id: str, place: Place, acknowledgements: Sequence[Acknowledgement]
-    ) -> Any:
+    ) -> Pending[None]:
         config = self.config_of(group_id)
         if not config.may_renew and any(RENEW in each.types for each in acknowledgements):
             raise errors.InvalidRequest("This group may not renew locks: share.renew.acknowledge.enable is false.")
         led = self.led(group_id, place)
         await led.opened
-        assert led.core is not None
         now_ms = self.replicas.mono_ms()
-        transition = led.core.acknowledge(member_id, acknowledgements, now_ms, config.lock_duration_ms)
+        transition = led.opened_core.acknowledge(member_id, acknowledgements, now_ms, config.lock_duration_ms)
         led.arm()
         return led.change(transition)

@@ -24,6 +24,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from odradek.broken_rule import require
 from odradek.protocol import errors
 from odradek.replica.share.persisted import (
     ACKNOWLEDGED,
@@ -161,9 +162,8 @@ class SharePartition:
         limits: AcquireLimits,
         lock_ms: int,
     ) -> list[Acquired]:
-        """Of what was read from `next_fetch_offset` on: batches as (first, last offset), and the last offset read.
-
-        Offsets between the batches hold no record.
+        """Acquires records from `next_fetch_offset` on for a member. `batches` are what was read there, as (first, last
+        offset); offsets between them hold no record. `read_to` is the last offset that was read.
         """
         taken: list[Run] = []
         left, at = limits.records_max, self.next_fetch_offset()
@@ -230,7 +230,8 @@ class SharePartition:
     def acknowledge(
         self, member_id: str, acknowledgements: Iterable[Acknowledgement], now_ms: int, lock_duration_ms: int
     ) -> Transition:
-        """All of them or none: nothing has changed if it raises. What is before the start offset is done with."""
+        """Acknowledges all of them or none: nothing has changed if it raises. What is before the start offset is done
+        with."""
         for each in acknowledgements:
             self._check(member_id, each)
         changed: list[Run] = []
@@ -287,7 +288,7 @@ class SharePartition:
         return self._give_back(run for run in self._runs if run.member_id == member_id)
 
     def expire(self, now_ms: int) -> Transition:
-        """Of what was acquired and is not acknowledged in time."""
+        """What was acquired and not acknowledged in time may be delivered again."""
         return self._give_back(run for run in self._runs if run.lock_ms <= now_ms)
 
     def _give_back(self, runs: Iterable[Run]) -> Transition:
@@ -330,7 +331,7 @@ class SharePartition:
     # Runs
 
     def _index(self, offset: int) -> int:
-        """Of the run that holds the offset, or of the first one after it."""
+        """Where the run is that holds the offset, or the first one after it."""
         at = bisect_right(self._runs, offset, key=lambda run: run.first)
         return at - 1 if at and self._runs[at - 1].last >= offset else at
 
@@ -372,11 +373,12 @@ class SharePartition:
     def validate(self) -> None:
         at = self.start_offset
         for run in self._runs:
-            assert run.first == at and run.last >= run.first, f"{self}: no run begins at {at}"
-            assert (run.member_id is not None) == (run.state == ACQUIRED), f"{self}: {run} is with the wrong one"
+            require(run.first == at and run.last >= run.first, f"{self}: no run begins at {at}")
+            is_with_somebody = run.member_id is not None
+            require(is_with_somebody == (run.state == ACQUIRED), f"{self}: {run} is with the wrong one")
             at = run.last + 1
-        assert at == self.end_offset + 1, f"{self}: the runs end at {at - 1}"
-        assert not self._runs or not self._runs[0].is_done, f"{self}: the start offset is behind"
+        require(at == self.end_offset + 1, f"{self}: the runs end at {at - 1}")
+        require(not self._runs or not self._runs[0].is_done, f"{self}: the start offset is behind")
 
 
 def _are_alike(one: Run, other: Run) -> bool:
