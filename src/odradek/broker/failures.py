@@ -4,8 +4,8 @@ A log that is damaged ends nothing but its own service.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
+from odradek.broker.lifecycle import BrokerLifecycle
 from odradek.broker.server_log import Logger
 from odradek.log import names
 from odradek.log.manager.log_dir import LogDir, SetAside
@@ -24,7 +24,7 @@ class DirFailures:
         self,
         metadata_dir: str,
         directory_ids: dict[str, bytes],
-        lifecycle: Any,
+        lifecycle: BrokerLifecycle,
         log: Logger,
         on_fatal: OnFatal,
         mono_ms: Callable[[], int],

@@ -108,7 +108,7 @@ class _Connection:
             if self._out is None:
                 self._receive()
             if self._out is not None:
-                self._send()
+                self._send(self._out)
         except BlockingIOError:
             return
         except OSError:
@@ -130,9 +130,8 @@ class _Connection:
         self._out = memoryview(response)
         self._loop.set_interest(self._socket, WRITABLE)
 
-    def _send(self) -> None:
-        assert self._out is not None
-        self._out = self._out[self._socket.send([self._out]) :]
+    def _send(self, out: memoryview) -> None:
+        self._out = out[self._socket.send([out]) :]
         if not self._out:
             self.close()
 

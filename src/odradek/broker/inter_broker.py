@@ -12,6 +12,7 @@ a connection between nodes says who the node is and not whom it speaks for.
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
+from odradek.broken_rule import present
 from odradek.channel.node import Node
 from odradek.channel.unsent_requests import UnsentRequests
 from odradek.handlers.broker_parts import ACTIVE_CONTROLLER
@@ -22,6 +23,8 @@ from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 from odradek.security.principal import ANONYMOUS, Principal
 
+# Responses are `Any` throughout: which class one has follows from the request's API key, which mypy does not see.
+
 
 class Local(Protocol):
     """A dispatcher's door for requests that never were on a wire."""
@@ -31,7 +34,7 @@ class Local(Protocol):
         request: Request,
         version: int,
         *,
-        principal: Any,
+        principal: Principal,
         listener: str = ...,
         address: tuple[str, int] = ...,
         client_id: str | None = ...,
@@ -83,8 +86,8 @@ class InterBroker:
         return self._requests.send(node, request, version=version)
 
     def newest_version(self, kind: str, request: Request) -> int:
-        assert request.api_key is not None
-        return self._release.api_versions(kind, has_telemetry=True)[request.api_key][1]
+        key = present(request.api_key, "every request has an API key")
+        return self._release.api_versions(kind, has_telemetry=True)[key][1]
 
     def _deliver(self, sent: "_Sent") -> None:
         local = self._local.get(sent.kind)

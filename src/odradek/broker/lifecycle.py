@@ -20,7 +20,7 @@ from odradek.config.listeners import PROTOCOLS, Endpoint
 from odradek.config.snapshot import Snapshot, field, optional
 from odradek.handlers.broker_parts import ACTIVE_CONTROLLER
 from odradek.protocol import errors
-from odradek.protocol.declare import Uuid
+from odradek.protocol.declare import Request, Uuid
 from odradek.protocol.messages.k62_broker_registration import BrokerRegistrationRequest, Feature, Listener
 from odradek.protocol.messages.k63_broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from odradek.protocol.releases import CONTROLLER, Release
@@ -283,7 +283,7 @@ class BrokerLifecycle:
         self._heard(response)
         return True
 
-    def _ask(self, request: Any) -> Pending[Any]:
+    def _ask(self, request: Request) -> Pending[Any]:  # of the request's response
         self._kick = self._loop.pending()  # what comes in from now on is not in this request
         return self._inter_broker.send(ACTIVE_CONTROLLER, request)
 

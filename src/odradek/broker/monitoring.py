@@ -1,19 +1,30 @@
 """The pages of the node's web server: metrics, health, readiness."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from odradek.broker.http import PLAIN, Page
-from odradek.broker.shared import Shared
-from odradek.metrics import text
-
-if TYPE_CHECKING:
-    from odradek.broker.raft_server import KafkaRaftServer
+from odradek.metrics import Registry, text
 
 
-def pages(server: "KafkaRaftServer", shared: Shared) -> dict[str, Callable[[], Page]]:
+class Monitored(Protocol):
+    """What the pages ask a server."""
+
+    @property
+    def failure(self) -> str | None:
+        """Why it has given up."""
+        ...
+
+    @property
+    def is_ready(self) -> bool: ...
+
+    @property
+    def state_name(self) -> str: ...
+
+
+def pages(server: Monitored, registry: Registry) -> dict[str, Callable[[], Page]]:
     def metrics() -> Page:
-        return 200, text.CONTENT_TYPE, text.prometheus_text(shared.metrics)
+        return 200, text.CONTENT_TYPE, text.prometheus_text(registry)
 
     def health() -> Page:
         if server.failure is None:
@@ -21,7 +32,6 @@ def pages(server: "KafkaRaftServer", shared: Shared) -> dict[str, Callable[[], P
         return 503, PLAIN, f"{server.failure}\n".encode()
 
     def ready() -> Page:
-        state = "NOT_RUNNING" if server.broker is None else server.broker.lifecycle.state.name
-        return (200 if server.is_ready else 503), PLAIN, f"{state}\n".encode()
+        return (200 if server.is_ready else 503), PLAIN, f"{server.state_name}\n".encode()
 
     return {"/metrics": metrics, "/health": health, "/ready": ready}

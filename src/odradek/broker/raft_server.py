@@ -9,13 +9,14 @@ Everything outside comes from the loop's ports and the arguments, so that the sa
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from odradek.broken_rule import present
 from odradek.broker import start_checks
 from odradek.broker.broker_server import BrokerServer
 from odradek.broker.controller_server import ControllerServer
 from odradek.broker.dynamic_config import DynamicBrokerConfig
 from odradek.broker.formatting import format_fresh_dirs, release_of
 from odradek.broker.http import HttpServer
-from odradek.broker.lifecycle import RUNNING
+from odradek.broker.lifecycle import NOT_RUNNING, RUNNING
 from odradek.broker.listening import HostName, shown
 from odradek.broker.monitoring import pages
 from odradek.broker.node_dirs import NodeDirs, dirs_of
@@ -196,7 +197,7 @@ class KafkaRaftServer:
         log = self.log.logger("odradek.broker.HttpServer")
         try:
             self._http = HttpServer(
-                self.loop, host, port, pages(self, shared), lambda error: log.error("A page failed.", error)
+                self.loop, host, port, pages(self, shared.metrics), lambda error: log.error("A page failed.", error)
             )
         except OSError as error:
             raise StartRefused(
@@ -208,19 +209,19 @@ class KafkaRaftServer:
     @property
     def bootstrap(self) -> str:
         """The addresses for clients, of the first listener that they may use."""
-        assert self.broker is not None
-        endpoint = self.broker.advertised[0]
+        endpoint = present(self.broker, "its listeners are bound once it has begun to start").advertised[0]
         return shown(endpoint.host, endpoint.port)
 
     @property
     def cluster_id(self) -> str:
-        assert self._dirs is not None
-        return self._dirs.cluster_id
+        return self._known_dirs().cluster_id
 
     @property
     def log_dirs(self) -> tuple[str, ...]:
-        assert self._dirs is not None
-        return self._dirs.log_dirs
+        return self._known_dirs().log_dirs
+
+    def _known_dirs(self) -> NodeDirs:
+        return present(self._dirs, "its dirs have been looked at once it has begun to start")
 
     @property
     def metrics_address(self) -> tuple[str, int] | None:
@@ -229,6 +230,11 @@ class KafkaRaftServer:
     @property
     def is_ready(self) -> bool:
         return self.broker is not None and self.broker.lifecycle.state is RUNNING and self._stopping is None
+
+    @property
+    def state_name(self) -> str:
+        """Kafka's word for where the broker is in its life."""
+        return (NOT_RUNNING if self.broker is None else self.broker.lifecycle.state).name
 
     @property
     def failure(self) -> str | None:
@@ -277,7 +283,7 @@ class KafkaRaftServer:
     def _request_failed(self, call: object, error: BaseException) -> None:
         self.log.logger("kafka.server.KafkaApis").error(f"Unexpected error handling request {call!r}", error)
 
-    def unexpected(self, error: BaseException, source: Any) -> None:
+    def unexpected(self, error: BaseException, source: object) -> None:
         """For the loop: a callback or a task that failed, and nobody waited for it."""
         self._log.error(f"Unexpected error in {source!r}", error)
 

@@ -5,8 +5,7 @@ written by the controller. Everything else is the controller's alone. The result
 """
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from odradek.handlers import broker_configs
 from odradek.handlers.broker_configs import DELETE, SET
@@ -20,10 +19,15 @@ from odradek.security import acl
 _OPERATIONS = ("SET", "DELETE", "APPEND", "SUBTRACT")
 
 
+# Both APIs have classes of their own for these, with the same fields; a config of the incremental one has an operation.
+AlterRequest: TypeAlias = Any
+Resource: TypeAlias = Any
+
+
 class Outcome(NamedTuple):
     """What became of one resource; code 0 and no message if all went well."""
 
-    resource: Any
+    resource: Resource
     error_code: int = errors.NONE
     error_message: str | None = None
 
@@ -32,7 +36,12 @@ T = TypeVar("T", bound=Struct)
 
 
 async def alter(
-    call: BrokerCall, request: Any, answer: type[Response], answer_of_resource: type[T], *, is_incremental: bool
+    call: BrokerCall,
+    request: AlterRequest,
+    answer: type[Response],
+    answer_of_resource: type[T],
+    *,
+    is_incremental: bool,
 ) -> list[T]:
     """One answer per resource of either request, whose answers are of these types."""
     resources = request.resources
@@ -50,8 +59,8 @@ async def alter(
     return [_answer(outcome, answer_of_resource) for outcome in told]
 
 
-def refused(request: Any, error: errors.KafkaError, answer_of_resource: type[T]) -> list[T]:
-    """The same error for each."""
+def refused(request: AlterRequest, error: errors.KafkaError, answer_of_resource: type[T]) -> list[T]:
+    """The answers to a request that is refused as a whole: each resource gets the error."""
     outcomes = (Outcome(resource, error.code, error.message) for resource in request.resources)
     return [_answer(outcome, answer_of_resource) for outcome in outcomes]
 
@@ -66,11 +75,11 @@ def _answer(outcome: Outcome, answer_of_resource: type[T]) -> T:
 
 
 async def _by_controller(
-    call: BrokerCall, request: Any, left: list[Any], answer: type[Response]
+    call: BrokerCall, request: AlterRequest, left: list[Resource], answer: type[Response]
 ) -> dict[tuple[int, str], Outcome]:
     rest = type(request)(resources=left, validate_only=request.validate_only)
     try:
-        results: Sequence[Any] = (await forward(call, rest, answer)).responses
+        results = (await forward(call, rest, answer)).responses
     except errors.KafkaError as error:
         return {(item.resource_type, item.resource_name): _refused(item, error) for item in left}
     missing = errors.UnknownServerError.code
@@ -81,14 +90,14 @@ async def _by_controller(
     return outcomes
 
 
-def _refused(resource: Any, error: errors.KafkaError) -> Outcome:
+def _refused(resource: Resource, error: errors.KafkaError) -> Outcome:
     # an error nobody has words for comes without any
     is_unexpected = isinstance(error, errors.UnknownServerError)
     return Outcome(resource, error.code, None if is_unexpected else error.message)
 
 
 def _done_here(
-    call: BrokerCall, resource: Any, is_repeated: bool, is_incremental: bool, validate_only: bool
+    call: BrokerCall, resource: Resource, is_repeated: bool, is_incremental: bool, validate_only: bool
 ) -> Outcome | None:
     """The outcome if the resource is refused or was the broker's own business, None if the controller is to do it."""
     try:
@@ -100,7 +109,7 @@ def _done_here(
         return _refused(resource, error)
 
 
-def _check_shape(resource: Any, is_incremental: bool) -> None:
+def _check_shape(resource: Resource, is_incremental: bool) -> None:
     names = [config.name for config in resource.configs]
     if len(set(names)) < len(names):
         raise errors.InvalidRequest("Error due to duplicate config keys")
@@ -113,7 +122,7 @@ def _check_shape(resource: Any, is_incremental: bool) -> None:
         raise errors.InvalidRequest(f"Null value not supported for : {','.join(needs_none)}")
 
 
-def _dispatched(call: BrokerCall, resource: Any, is_incremental: bool, validate_only: bool) -> Outcome | None:
+def _dispatched(call: BrokerCall, resource: Resource, is_incremental: bool, validate_only: bool) -> Outcome | None:
     kind = resource.resource_type
     if not is_known(call.services.release, kind) or (kind == BROKER_LOGGER and not is_incremental):
         raise errors.InvalidRequest(f"Unknown resource type {kind}")
@@ -125,7 +134,7 @@ def _dispatched(call: BrokerCall, resource: Any, is_incremental: bool, validate_
     return None
 
 
-def _check_broker(call: BrokerCall, resource: Any, is_incremental: bool) -> None:
+def _check_broker(call: BrokerCall, resource: Resource, is_incremental: bool) -> None:
     name = resource.resource_name
     if name:
         _check_own_id(call, name)
@@ -146,7 +155,7 @@ def _check_own_id(call: BrokerCall, name: str) -> None:
         raise errors.InvalidRequest(f"Unexpected broker id, expected {call.services.node_id}, but received {name}")
 
 
-def _alter_loggers(call: BrokerCall, resource: Any, validate_only: bool) -> None:
+def _alter_loggers(call: BrokerCall, resource: Resource, validate_only: bool) -> None:
     """All of them or, if one is wrong, none."""
     call.demand(acl.ALTER_CONFIGS, acl.CLUSTER, acl.CLUSTER_NAME)
     _check_own_id(call, resource.resource_name)

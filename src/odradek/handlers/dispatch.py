@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound=Services)
 
 Answer = list[Part] | None
-Answered = Answer | Pending[Any]
+Answered = Answer | Pending[Answer]
+
+# A handler's Pending is one of its own response, which is no Pending of Response to mypy: it stands as Pending[Any].
 
 _HEADER = Layout(">Ii")  # key and version together, correlation id
 _API_VERSIONS = 18
@@ -220,14 +222,14 @@ class Dispatcher(Generic[S]):
         except Exception as error:  # noqa: BLE001 - as above
             return self._refused(route, call, request, error)
 
-    def _framed_or_none(self, route: _Route, call: Call[S], response: Any, count: Count | None) -> Answer:
+    def _framed_or_none(self, route: _Route, call: Call[S], response: Response | None, count: Count | None) -> Answer:
         if response is None:
             return None
         if count is not None:
             count(response)
         return _encode_response(route.response_plan, response, call.correlation_id, route.has_flexible_answer)
 
-    def _run(self, coroutine: Coroutine[Any, None, Any]) -> Any:
+    def _run(self, coroutine: Coroutine[Any, None, Response | None]) -> Response | Pending[Response | None] | None:
         """Runs an async handler to its first wait; its value if it got to the end without one."""
         task = self.services.loop.spawn(coroutine)
         task.is_observed = True  # an error of its own is answered, here or by whoever is called when it is done
@@ -298,12 +300,13 @@ class Dispatcher(Generic[S]):
         route = self._route(key, version)
         return self.services.loop.spawn(self._answer_local(route, call, request))
 
-    async def _answer_local(self, route: _Route, call: Call[S], request: Request) -> Any:
+    async def _answer_local(self, route: _Route, call: Call[S], request: Request) -> Response | None:
         try:
             if route.allow is not None and not call.authorize(*route.allow):
                 raise route.allow.refusal()
             answer = route.handler(call, request)
-            return await answer if route.is_async or isinstance(answer, Pending) else answer
+            response: Response | None = await answer if route.is_async or isinstance(answer, Pending) else answer
+            return response
         except PeerProtocolError:
             raise  # whoever forwarded the request closes the connection that it came from
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered

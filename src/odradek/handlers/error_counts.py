@@ -12,13 +12,15 @@ from typing import Any
 
 from odradek.metrics import Registry
 from odradek.protocol import apis, errors
-from odradek.protocol.declare import Response
+from odradek.protocol.declare import Response, Struct
 from odradek.protocol.field import ARRAY, STRUCT, Field
 
 GROUP, TYPE, NAME = "kafka.network", "RequestMetrics", "ErrorsPerSec"
 PRODUCE, FETCH = 0, 1
 CODE_FIELDS = ("error_code", "partition_error_code")  # not why the configs of a new topic are not told
 FETCH_CODES = 2  # that of the whole answer and that of its partition
+
+# Any struct may be walked, by the names of its fields: hence `Any`.
 
 Codes = defaultdict[int, int]  # how often each code
 Count = Callable[[Any], None]  # takes an answer
@@ -60,10 +62,10 @@ class ErrorCounts:
         self.produced = self.fetched = 0
 
 
-def _walk(struct: Any, version: int) -> _Walk:
+def _walk(struct: type[Struct], version: int) -> _Walk:
     carried = [field for field in struct.fields if field.in_version(version)]
     codes: list[_Get] = [attrgetter(field.name) for field in carried if field.name in CODE_FIELDS]
-    inner = [(field, _walk(_struct_of(field), version)) for field in carried if _struct_of(field) is not None]
+    inner = [(field, _walk(held, version)) for field in carried if (held := _struct_of(field)) is not None]
     parts: list[tuple[_Get, bool, _Walk]] = [
         (attrgetter(field.name), field.kind == ARRAY, walk) for field, walk in inner if walk is not _nothing
     ]
@@ -109,7 +111,8 @@ def _nothing(value: Any, codes: Codes) -> None:
     """There is no code in such a struct."""
 
 
-def _struct_of(field: Field) -> Any:
+def _struct_of(field: Field) -> type[Struct] | None:
     """The struct that the field holds, once or many times."""
     inner = field.item if field.kind == ARRAY else field
-    return inner.item if inner.kind == STRUCT else None
+    struct: type[Struct] | None = inner.item if inner.kind == STRUCT else None
+    return struct

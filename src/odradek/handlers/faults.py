@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from odradek.handlers.serves import Refuse
     from odradek.protocol.declare import Request
 
-Handle = Callable[["Request"], Awaitable[Any]]  # has the handler carry out a request, and gives its response
+# Has the handler carry out a request, and gives its response: of a class that follows from the API alone, hence Any.
+Handle = Callable[["Request"], Awaitable[Any]]
 
 
 class StandIn(Protocol):

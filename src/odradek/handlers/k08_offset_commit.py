@@ -112,12 +112,10 @@ def _sender(call: BrokerCall, request: OffsetCommitRequest) -> CommitFrom:
 
 
 def _named(call: BrokerCall, topic: OffsetCommitRequestTopic) -> str:
-    name: str | None = topic.name
-    if call.version >= _WITH_TOPIC_IDS:
-        name = call.services.metadata.topic_name(topic.topic_id)
-        if name is None:
-            raise errors.UnknownTopicId()
-    assert name is not None
+    is_by_id = call.version >= _WITH_TOPIC_IDS
+    name = call.services.metadata.topic_name(topic.topic_id) if is_by_id else topic.name
+    if name is None:
+        raise errors.UnknownTopicId()
     call.demand(READ, TOPIC, name)
     return name
 

@@ -1,7 +1,8 @@
 """A response that says only what went wrong, for the many APIs that have one error code at the top."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from odradek.broken_rule import present, require
 from odradek.protocol import registry
 
 if TYPE_CHECKING:
@@ -11,11 +12,10 @@ if TYPE_CHECKING:
 
 def refuse_by_code(request: "Request", error: "KafkaError", version: int) -> "Response":
     """`error_code`, and `error_message` where the version has it."""
-    assert request.api_key is not None
-    response = registry.response(request.api_key)
+    response = registry.response(present(request.api_key, "every request has an API key"))
     carried = {field.name for field in response.fields if field.versions[0] <= version <= field.versions[1]}
-    assert "error_code" in carried, f"{response.__name__} {version} needs a `refuse` of its own"
-    values: dict[str, Any] = {"error_code": error.code}
+    require("error_code" in carried, f"{response.__name__} {version} has an error code, or a `refuse` of its own")
+    values: dict[str, int | str | None] = {"error_code": error.code}
     if "error_message" in carried:
         values["error_message"] = error.message
     return response(**values)

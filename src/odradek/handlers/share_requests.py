@@ -39,7 +39,10 @@ def keep_session(call: BrokerCall, session: ShareSession) -> None:
 def acknowledged(
     call: BrokerCall, topics: Iterable[Any], *, is_renew: bool
 ) -> tuple[dict[Place, list[Acknowledgement]], Results]:
-    """By share-partition; and those that are refused unseen."""
+    """What a request acknowledges, by share-partition; and the share-partitions that are refused unseen.
+
+    `topics` are those of either API: two classes with the same fields.
+    """
     wanted: dict[Place, list[Acknowledgement]] = {}
     refused: Results = {}
     for topic in topics:

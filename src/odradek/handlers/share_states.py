@@ -6,15 +6,21 @@ from typing import Any, NamedTuple
 from odradek.protocol import errors
 from odradek.replica.share.persisted import SharePartitionKey
 
+# What stands here for `Any` is the same in five APIs, each with classes of its own: a topic has `topic_id` and
+# `partitions`, a partition has `partition`; what an act comes to is that API's own business.
+
 
 class Result(NamedTuple):
+    """What became of one share-partition: a value, or an error."""
+
     topic_id: bytes
     partition: int
     value: Any
     error: errors.KafkaError | None
 
     @property
-    def code_and_message(self) -> dict[str, Any]:
+    def code_and_message(self) -> dict[str, int | str]:
+        """The fields of a response that tell an error; none if all went well."""
         error = self.error
         return {} if error is None else {"error_code": error.code, "error_message": error.message}
 
@@ -23,7 +29,7 @@ Act = Callable[[SharePartitionKey, Any], Awaitable[Any]]  # takes the share-part
 
 
 async def each(group_id: str, topics: Iterable[Any], act: Act) -> dict[bytes, list[Result]]:
-    """By topic, in the order of the request."""
+    """Does the act for one share-partition after the other. Results by topic, in the order of the request."""
     results: dict[bytes, list[Result]] = {}
     for topic in topics:
         topic_id = bytes(topic.topic_id)
@@ -38,7 +44,7 @@ async def each(group_id: str, topics: Iterable[Any], act: Act) -> dict[bytes, li
 
 
 def refused(topics: Iterable[Any], error: errors.KafkaError) -> dict[bytes, list[Result]]:
-    """The same for all."""
+    """The results of a request that is refused as a whole: each share-partition gets the error."""
     return {
         bytes(topic.topic_id): [Result(bytes(topic.topic_id), each.partition, None, error) for each in topic.partitions]
         for topic in topics

@@ -7,6 +7,7 @@ and against what they register. ApiVersions tells what stands here and in the re
 
 from importlib import import_module
 
+from odradek.broken_rule import present
 from odradek.handlers.serves import Served, served_by
 from odradek.protocol import apis, releases
 
@@ -134,8 +135,7 @@ def find(kind: str, key: int) -> Served:
     found = served_by(kind, key)
     if found is None:
         import_module(module_of(kind, key))
-        found = served_by(kind, key)
-    assert found is not None, f"{module_of(kind, key)} registers no handler for API {key}"
+        found = present(served_by(kind, key), f"{module_of(kind, key)} registers the handler of API {key}")
     return found
 
 

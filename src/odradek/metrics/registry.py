@@ -7,6 +7,7 @@ components may count together; a gauge is replaced, because its owner may have b
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
+from odradek.broken_rule import BrokenRuleError
 from odradek.metrics.histogram import Histogram
 from odradek.metrics.meter import Counter, Meter
 
@@ -61,7 +62,8 @@ class Registry:
         found = self._metrics.get(key)
         if found is None:
             found = self._add(key, Meter(self._mono_ms()))
-        assert isinstance(found, Meter), f"{key} is no meter"
+        if not isinstance(found, Meter):
+            raise BrokenRuleError(f"{key} is a meter")
         return found
 
     def counter(self, group: str, type_: str, name: str, tags: Tags | None = None) -> Counter:
@@ -69,7 +71,8 @@ class Registry:
         found = self._metrics.get(key)
         if found is None:
             found = self._add(key, Counter())
-        assert isinstance(found, Counter), f"{key} is no counter"
+        if not isinstance(found, Counter):
+            raise BrokenRuleError(f"{key} is a counter")
         return found
 
     def histogram(self, group: str, type_: str, name: str, tags: Tags | None = None) -> Histogram:
@@ -77,7 +80,8 @@ class Registry:
         found = self._metrics.get(key)
         if found is None:
             found = self._add(key, Histogram(self._mono_ms()))
-        assert isinstance(found, Histogram), f"{key} is no histogram"
+        if not isinstance(found, Histogram):
+            raise BrokenRuleError(f"{key} is a histogram")
         return found
 
     def gauge(self, group: str, type_: str, name: str, read: Read, tags: Tags | None = None) -> Gauge:

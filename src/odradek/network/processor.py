@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from odradek.broken_rule import instance, present
 from odradek.metrics import Counter
 from odradek.network.request_channel import RequestChannel
 from odradek.network.server_connection import ServerConnection
-from odradek.reactor.connection import Connection
 from odradek.reactor.frames import FrameMemory
 from odradek.reactor.loop import Loop
 from odradek.reactor.ports import Socket
@@ -138,8 +138,7 @@ class Processor(Selector):
         return make(connection, before) if make is not None else None
 
     def certificate_principal(self, subject: Subject | None) -> Principal | None:
-        rules = self.plan.mapping_rules
-        assert rules is not None, "only a TLS listener asks for it"
+        rules = present(self.plan.mapping_rules, "a listener that reads certificates has rules for their names")
         return rules.principal(subject)
 
     # Connections
@@ -174,11 +173,11 @@ class Processor(Selector):
         return sum(1 for connection in self.connections() if connection.unsent_bytes)
 
     def take_over(self, other: Selector) -> None:
-        assert isinstance(other, Processor)
-        super().take_over(other)
-        self._closed_bytes_in += other._closed_bytes_in
-        self._closed_bytes_out += other._closed_bytes_out
-        for mine, its in zip(self._counters(), other._counters(), strict=True):
+        leaving = instance(other, Processor, "a processor takes over from a processor")
+        super().take_over(leaving)
+        self._closed_bytes_in += leaving._closed_bytes_in
+        self._closed_bytes_out += leaving._closed_bytes_out
+        for mine, its in zip(self._counters(), leaving._counters(), strict=True):
             mine.count += its.count
 
     def _counters(self) -> tuple[Counter, ...]:
@@ -194,9 +193,5 @@ class Processor(Selector):
 
 
 def server_connections(processor: Processor) -> list[ServerConnection]:
-    return [_server(connection) for connection in processor.connections()]
-
-
-def _server(connection: Connection) -> ServerConnection:
-    assert isinstance(connection, ServerConnection)
-    return connection
+    of_clients = "a processor has connections of clients"
+    return [instance(connection, ServerConnection, of_clients) for connection in processor.connections()]

@@ -14,8 +14,11 @@ from odradek.reactor.pending import Pending
 if TYPE_CHECKING:
     from odradek.network.server_connection import ServerConnection
 
-Answer = list[Any] | None  # bytes-like parts and file ranges, as they are to be sent
-Serve = Callable[["ServerConnection", memoryview], "Answer | Pending[Any]"]
+# Bytes-like parts and file ranges, as they are to be sent; None for no answer. What a message is encoded to
+# (`protocol.parts`) and what a connection sends (`reactor.send_queue`) are types of two layers that do not know each
+# other.
+Answer = list[Any] | None
+Serve = Callable[["ServerConnection", memoryview], Answer | Pending[Answer]]
 
 
 def nobody_serves(connection: "ServerConnection", frame: memoryview) -> NoReturn:

@@ -8,6 +8,7 @@ client does not keep the others waiting; what is left comes in the next round.
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
+from odradek.network.request_channel import Answer
 from odradek.network.request_metrics import INSTANT_US, RequestStats
 from odradek.protocol.apis import request_bytes_max
 from odradek.protocol.errors import PeerProtocolError
@@ -70,7 +71,7 @@ class ServerConnection(Connection):
     def __init__(self, processor: "Processor", transport: Transport, index: int) -> None:
         super().__init__(processor, transport, processor.request_bytes_max)
         self._index = index
-        self._parked: Pending[Any] | None = None  # what the connection waits for
+        self._parked: Pending[Answer] | None = None  # what the connection waits for
         self._parked_stats: RequestStats | None = None
         self._parked_times = (0, 0, 0)
         self._answered: RequestStats | None = None  # the last request's
@@ -186,7 +187,10 @@ class ServerConnection(Connection):
             self.close_after_send(failure)
 
     def _settle(self, pending: Any, stats: RequestStats | None, queue_us: int, local_us: int) -> "list[Part]":
-        """What a Pending has already, or nothing: then this connection waits for it."""
+        """What a Pending has already, or nothing: then this connection waits for it.
+
+        It is a Pending[Answer] because it is no list, which mypy does not see where that is asked by class.
+        """
         if pending.is_done:
             return pending.value() or []
         self.block(PARKED)
@@ -196,7 +200,7 @@ class ServerConnection(Connection):
         pending.when_done(self._resume)
         return []
 
-    def _resume(self, pending: Pending[Any]) -> None:
+    def _resume(self, pending: Pending[Answer]) -> None:
         """The answer to the parked request is there; of a closed connection it is let go."""
         self._parked = None
         parts = self._value_of(pending)
@@ -214,9 +218,9 @@ class ServerConnection(Connection):
         if not self.is_closed:
             self.unblock(PARKED)
 
-    def _value_of(self, pending: Pending[Any]) -> "list[Part] | None":
+    def _value_of(self, pending: Pending[Answer]) -> "list[Part] | None":
         try:
-            return pending.value()  # type: ignore[no-any-return]
+            return pending.value()
         except (PeerProtocolError, Cancelled) as error:
             self.close(str(error) or "the request was given up")
             return None
@@ -278,18 +282,18 @@ class ServerConnection(Connection):
 
     def _guarded_frame(self, view: memoryview, at: int, behind: int) -> None:
         frame = view[at + LENGTH_BYTES : behind]
-        if self.authenticator is None:
-            self._check_session(frame)
+        if self.authenticator is None and self._session is not None:
+            self._check_session(self._session, frame)
         if self.is_closed:
             return
         if self.authenticator is not None:
-            self._authenticate(frame)  # no sign of life: who talks but never tells who it is would stay for ever
+            # No sign of life: who talks but never tells who it is would stay for ever.
+            self._authenticate(self.authenticator, frame)
         else:
             self._serve_frames(view, at, behind)
 
-    def _authenticate(self, frame: memoryview) -> None:
-        assert self.authenticator is not None
-        step = self.authenticator.receive(frame)
+    def _authenticate(self, authenticator: Authenticator, frame: memoryview) -> None:
+        step = authenticator.receive(frame)
         if isinstance(step, AuthStep):
             self._stepped(step)
         else:
@@ -343,10 +347,8 @@ class ServerConnection(Connection):
             self.send(reply)
         self.close_after_send("authentication failed")
 
-    def _check_session(self, frame: memoryview) -> None:
+    def _check_session(self, session: Session, frame: memoryview) -> None:
         """A handshake begins an authentication anew; anything else is too late once the session has expired."""
-        session = self._session
-        assert session is not None
         now_us = self.channel.mono_us()
         is_handshake = len(frame) >= 2 and frame[0] << 8 | frame[1] == SASL_HANDSHAKE
         if is_handshake and now_us - session.began_us >= REAUTHENTICATION_INTERVAL_US:

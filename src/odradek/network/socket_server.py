@@ -7,6 +7,7 @@ read, and what was asked before is answered, for as long as the caller allows.
 
 from collections.abc import Callable
 
+from odradek.broken_rule import present, require
 from odradek.config.listeners import Endpoint, inter_broker_listener
 from odradek.config.parsed import Config
 from odradek.metrics import Registry
@@ -82,7 +83,7 @@ class SocketServer:
 
         `serve` answers the requests; it may be told later (`serve_with`).
         """
-        assert endpoint.listener not in self.listeners, f"{endpoint.listener} is there already"
+        require(endpoint.listener not in self.listeners, f"there is one listener {endpoint.listener}")
         plan = self._plan(endpoint, serve, plane)
         socket = self._listen(endpoint)
         plan.local_address = socket.address
@@ -152,8 +153,8 @@ class SocketServer:
     def _add_tls(self, plan: ProcessorPlan) -> None:
         settings = tls_settings(self._config, plan.listener)
         if settings != plan.tls_settings:
-            assert self._make_tls_context is not None, "a TLS listener needs somebody who makes its context"
-            plan.tls = self._make_tls_context(settings)
+            make = present(self._make_tls_context, "a server with a TLS listener has somebody who makes its context")
+            plan.tls = make(settings)
             plan.tls_settings = settings
         plan.mapping_rules = MappingRules.parse(str(self._config["ssl.principal.mapping.rules"] or "DEFAULT"))
 

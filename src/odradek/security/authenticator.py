@@ -9,11 +9,15 @@ from typing import Any, NamedTuple, Protocol
 from odradek.reactor.pending import Pending
 from odradek.security.principal import Principal
 
+# Bytes-like parts, as they are to be sent. What a message is encoded to (`protocol.parts`) and what a connection sends
+# (`reactor.send_queue`) are types of two layers that do not know each other.
+Reply = list[Any]
+
 
 class AuthStep(NamedTuple):
     """What one frame has led to. Neither `principal` nor `has_failed`: go on."""
 
-    reply: list[Any] | None = None  # the whole answer with its length, in parts
+    reply: Reply | None = None  # the whole answer with its length
     principal: Principal | None = None
     has_failed: bool = False  # the connection is closed, behind the reply if there is one
     session_lifetime_ms: int = 0  # after which the peer has to authenticate again; 0: never

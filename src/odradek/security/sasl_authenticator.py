@@ -15,9 +15,10 @@ A connection that authenticates again begins at HANDSHAKE, and must end with the
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
+from odradek.broken_rule import present
 from odradek.protocol import apis
+from odradek.protocol.declare import Response
 from odradek.protocol.errors import KafkaError, PeerProtocolError
 from odradek.protocol.errors import SaslAuthenticationFailed as Refused
 from odradek.protocol.java_hash import in_java_order
@@ -26,7 +27,7 @@ from odradek.protocol.messages.k17_sasl_handshake import SaslHandshakeRequest, S
 from odradek.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from odradek.protocol.whole import encode_response
 from odradek.reactor.pending import Pending
-from odradek.security.authenticator import FAILED, AuthStep
+from odradek.security.authenticator import FAILED, AuthStep, Reply
 from odradek.security.mechanism import Mechanism, SaslAuthenticationFailed, SaslServer
 from odradek.security.principal import Principal
 
@@ -36,8 +37,8 @@ SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE = 17, 18, 36
 UNSUPPORTED_SASL_MECHANISM = 33
 FIRST, HANDSHAKE, EXCHANGE, OVER = "first", "handshake", "exchange", "over"
 
-Answer = list[Any] | None
-AnswerApiVersions = Callable[[memoryview], "Answer | Pending[Any]"]
+Answer = Reply | None
+AnswerApiVersions = Callable[[memoryview], Answer | Pending[Answer]]
 
 
 class SaslAuthenticator:
@@ -139,16 +140,18 @@ class SaslAuthenticator:
             response = SaslAuthenticateResponse(error_code=Refused.code, error_message=str(failure), auth_bytes=b"")
             return self._fail(_framed(header, response))
         response = SaslAuthenticateResponse(auth_bytes=challenge)
-        assert self._server is not None
-        if self._server.principal is not None:
+        if self._chosen_server().principal is not None:
             response.session_lifetime_ms = self._lifetime_ms
         return self._stepped(_framed(header, response), can_reauthenticate=header.request_api_version >= 1)
 
     def _evaluate(self, token: bytes) -> bytes:
-        assert self._server is not None
-        challenge = self._server.evaluate(token)
-        self._check_unchanged(self._server.principal)
+        server = self._chosen_server()
+        challenge = server.evaluate(token)
+        self._check_unchanged(server.principal)
         return challenge
+
+    def _chosen_server(self) -> SaslServer:
+        return present(self._server, "tokens come after the handshake has chosen a mechanism")
 
     def _check_unchanged(self, principal: Principal | None) -> None:
         """Who authenticates again stays who it was (KIP-368)."""
@@ -170,25 +173,24 @@ class SaslAuthenticator:
     def _lifetime_ms(self) -> int:
         return max(0, self._mechanism.reauth_ms) if self._mechanism is not None else 0
 
-    def _stepped(self, reply: list[Any], *, can_reauthenticate: bool) -> AuthStep:
-        assert self._server is not None
-        principal = self._server.principal
+    def _stepped(self, reply: Reply, *, can_reauthenticate: bool) -> AuthStep:
+        principal = self._chosen_server().principal
         if principal is None:
             return AuthStep(reply)
         self._state = OVER
         return AuthStep(reply, principal, False, self._lifetime_ms, can_reauthenticate)
 
-    def _fail(self, reply: list[Any] | None = None) -> AuthStep:
+    def _fail(self, reply: Reply | None = None) -> AuthStep:
         self._state = OVER
         return AuthStep(reply, has_failed=True) if reply is not None else FAILED
 
 
-def _framed(header: RequestHeader, response: Any) -> list[Any]:
+def _framed(header: RequestHeader, response: Response) -> Reply:
     version = header.request_api_version
-    parts: list[Any] = encode_response(ResponseHeader(correlation_id=header.correlation_id), response, version)
+    parts: Reply = [*encode_response(ResponseHeader(correlation_id=header.correlation_id), response, version)]
     return [sum(map(len, parts)).to_bytes(4, "big"), *parts]
 
 
-def _error_code(answer: list[Any]) -> int:
+def _error_code(answer: Reply) -> int:
     """Of an answer to ApiVersions: behind the length and the correlation id, in every version."""
     return int.from_bytes(b"".join(answer)[8:10], "big", signed=True)

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from odradek.broken_rule import BrokenRuleError
 from odradek.metrics import Histogram, Meter, Registry
 from odradek.metrics.text import prometheus_text
 
@@ -104,7 +105,7 @@ def test_the_same_name_is_the_same_metric(registry):
     first = registry.meter("kafka.server", "BrokerTopicMetrics", "BytesInPerSec", {"topic": "a"})
     assert registry.meter("kafka.server", "BrokerTopicMetrics", "BytesInPerSec", {"topic": "a"}) is first
     assert registry.meter("kafka.server", "BrokerTopicMetrics", "BytesInPerSec") is not first
-    with pytest.raises(AssertionError):
+    with pytest.raises(BrokenRuleError):
         registry.histogram("kafka.server", "BrokerTopicMetrics", "BytesInPerSec")
 
 
