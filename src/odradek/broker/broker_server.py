@@ -21,7 +21,7 @@ from odradek.broker.start_refused import StartRefused
 from odradek.broker.unenforced import Unenforced
 from odradek.config.listeners import Endpoint, controller_names, endpoints, inter_broker_listener
 from odradek.handlers.dispatch import Dispatcher
-from odradek.handlers.internal_topics import INTERNAL, reason_not_to_be
+from odradek.handlers.internal_topics import INTERNAL, reason_not_creatable
 from odradek.handlers.services import BrokerServices
 from odradek.log.log import Log
 from odradek.log.manager.log_dir import LogDirRefused
@@ -55,7 +55,7 @@ class BrokerServer:
     )
 
     def __init__(self, shared: Shared, host_name: HostName, on_fatal: OnFatal) -> None:
-        """Binds the listeners, so that a port that is taken is known before anything is written. StartRefused."""
+        """Binds the listeners before anything is written: a port may be taken. Then it raises StartRefused."""
         self._shared = shared
         self._on_fatal = on_fatal
         self._log = self._logger("kafka.server.BrokerServer")
@@ -109,8 +109,8 @@ class BrokerServer:
     async def start(self) -> None:
         self._log.info("Transition from SHUTDOWN to STARTING")
         self._log.info("Starting broker")
-        applied = _Applied(self._shared.loop, self.lifecycle, self._shared.node_id)
-        self._shared.loader.add_publisher(applied)
+        watcher = _MetadataWatcher(self._shared.loop, self.lifecycle, self._shared.node_id)
+        self._shared.loader.add_publisher(watcher)
         waits = self._shared.waits
         await self._register()
         logs = await self._load_logs()
@@ -119,7 +119,7 @@ class BrokerServer:
         self._ensure_protected()
         with waits.on(lambda: f"the controller to unfence this broker: {self.lifecycle.last_answer}"):
             await self.lifecycle.set_ready_to_unfence()
-            await applied.unfenced()  # our partitions get their leader with that record; before, nobody could write
+            await watcher.unfenced()  # our partitions get their leader with that record; before, nobody could write
         self.socket_server.enable()
         self._log.info("Transition from STARTING to STARTED")
 
@@ -135,16 +135,18 @@ class BrokerServer:
             ) from error
 
     def _ensure_protected(self) -> None:
-        """What was set while another broker served this directory may ask for protection that is not there."""
+        """Refuses to serve if the metadata log sets a config that asks for protection which is not built.
+
+        It may have been set while another broker served this directory."""
         reason = self._shared.configs.missing_protection
         if reason is not None:
             raise StartRefused(f"The metadata log sets a config of this broker that cannot be honoured: {reason}")
 
-    def doubts(self) -> list[str]:
-        """What will keep clients waiting although the broker serves: internal topics that cannot be made."""
+    def internal_topic_warnings(self) -> list[str]:
+        """Warnings about internal topics that cannot be created: clients would wait for them in vain."""
         image, config = self._shared.cache.image, self._shared.config
         missing = [topic for name, topic in INTERNAL.items() if self._shared.cache.topic(name) is None]
-        reasons = (reason_not_to_be(topic, config, len(image.cluster.brokers)) for topic in missing)
+        reasons = (reason_not_creatable(topic, config, len(image.cluster.brokers)) for topic in missing)
         return [reason for reason in reasons if reason is not None]
 
     async def _load_logs(self) -> LogManager:
@@ -180,7 +182,7 @@ class BrokerServer:
         return logs
 
     def _is_stray(self, topic: str, partition: int, topic_id: bytes | None) -> bool:
-        """Whether the metadata knows no such replica of this broker: its directory is kept aside."""
+        """Whether the metadata knows no such replica of this broker. Then its directory is renamed and not served."""
         found = self._shared.cache.topic(topic)
         if found is None or (topic_id is not None and found.id != topic_id):
             return True
@@ -207,7 +209,7 @@ class BrokerServer:
         await publisher.first_published
 
     def _serve_with(self, logs: LogManager, replicas: ReplicaManager) -> Coordinators:
-        """Puts together what handlers work with; clients are served once the listeners are enabled, the broker now."""
+        """Makes what handlers work with and the dispatcher. Clients are served once the listeners are enabled."""
         shared = self._shared
         producer_ids = ProducerIds(
             shared.loop, shared.inter_broker, shared.node_id, lambda: self.lifecycle.broker_epoch
@@ -261,7 +263,7 @@ class BrokerServer:
         self._log.info("Transition from STARTED to SHUTTING_DOWN")
         self._log.info("shutting down")
         if is_controlled and self._shared.config["controlled.shutdown.enable"]:
-            await self._be_let_go()
+            await self._controlled_shutdown()
         if self._coordinators is not None:
             self._coordinators.stop()
         await self.socket_server.stop(drain_ms=DRAIN_MS)
@@ -273,15 +275,15 @@ class BrokerServer:
         self._log.info("shut down completed")
         self._log.info("Transition from SHUTTING_DOWN to SHUTDOWN")
 
-    async def _be_let_go(self) -> None:
-        let_go: Pending[None] = self.lifecycle.begin_controlled_shutdown()
-        timer = self._shared.loop.after(CONTROLLED_SHUTDOWN_MS_MAX, lambda: let_go.resolve(None))
-        await let_go
+    async def _controlled_shutdown(self) -> None:
+        allowed: Pending[None] = self.lifecycle.begin_controlled_shutdown()
+        timer = self._shared.loop.after(CONTROLLED_SHUTDOWN_MS_MAX, lambda: allowed.resolve(None))
+        await allowed
         timer.cancel()
 
 
-class _Applied:
-    """Tells the lifecycle whenever the broker knows more of the metadata log, and who waits that it is unfenced."""
+class _MetadataWatcher:
+    """A publisher that tells the lifecycle of every image, and resolves `unfenced` when an image has us unfenced."""
 
     __slots__ = ("_is_fenced", "_lifecycle", "_loop", "_node_id", "_waiting")
 
@@ -293,7 +295,7 @@ class _Applied:
         self._waiting: Pending[None] | None = None
 
     def unfenced(self) -> Pending[None]:
-        """Whoever waits goes on behind the publishers of the same image."""
+        """Resolved after the other publishers have got the image that unfences this broker."""
         pending = self._waiting = self._loop.pending()
         if not self._is_fenced:
             pending.resolve(None)

@@ -47,7 +47,7 @@ class ControllerServer:
     __slots__ = ("_log", "_on_fatal", "_shared", "controller", "endpoints", "services", "socket_server")
 
     def __init__(self, shared: Shared, on_fatal: OnFatal) -> None:
-        """Binds the listeners. StartRefused."""
+        """Binds the listeners. Raises StartRefused if one cannot be had."""
         self._shared = shared
         self._on_fatal = on_fatal
         self._log = shared.log.logger("kafka.server.ControllerServer", f"[ControllerServer id={shared.node_id}] ")
@@ -128,7 +128,9 @@ class ControllerServer:
         shared.inter_broker.attach(releases.CONTROLLER, dispatcher, self.endpoints[0].listener)
 
     def _ensure_voters(self) -> None:
-        """A release that gave its dirs no ids kept the voters in its config; later ones look for them in the log."""
+        """Refuses dirs without ids and a config without voters: nobody would know who the voters are.
+
+        Release 3.3 gave its dirs no ids and kept the voters in its config; later ones look for them in the log."""
         shared = self._shared
         is_older = shared.release.has_directory_id and shared.dirs.metadata_directory_id is None
         if is_older and not quorum_of(shared.config).voters:
@@ -138,7 +140,7 @@ class ControllerServer:
             )
 
     def _ensure_alone(self) -> None:
-        """With another voter the quorum would go on, but not the node: what a broker asks its controller stays here."""
+        """Refuses a quorum with other voters: it would elect a leader, but a broker asks no controller on another node."""
         voters, me = self._shared.raft.voters, self._shared.raft.me
         if not voters.is_sole(me):
             raise StartRefused(
@@ -148,7 +150,7 @@ class ControllerServer:
             )
 
     def _ensure_supported(self, controller: QuorumController) -> None:
-        """What another release has written there, this one may read wrongly or not at all: it serves none of it."""
+        """Refuses features that this release does not know: it might read wrongly what another has written."""
         reason = controller.core.features.reason_not_to_serve(self._shared.raft.kraft_version)
         if reason is not None:
             raise self._unserved(reason)
@@ -186,7 +188,7 @@ class ControllerServer:
         )
 
     async def _bootstrap_records(self) -> list[Versioned]:
-        """What formatting has left for the first controller of an empty log."""
+        """The records that formatting has left in a file, for the first controller of an empty metadata log."""
         if self._shared.raft.high_watermark > FIRST_RECORDS_MAX:
             return []
         try:

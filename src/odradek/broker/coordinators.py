@@ -38,7 +38,7 @@ class Coordinators:
     def __init__(
         self, shared: Shared, replicas: ReplicaManager, producer_ids: ProducerIds, logger: Callable[[str], Logger]
     ) -> None:
-        """`logger` makes the one of a name: each coordinator has Kafka's own."""
+        """`logger` makes the logger of a name: each coordinator logs under the name that it has in Kafka."""
         groups, transactions, shares = (_teller(logger(name)) for name in _LOGGERS)
         self.groups = GroupCoordinator(replicas, shared.config, shared.release, tell=groups)
         self.transactions = TransactionCoordinator(
@@ -59,7 +59,7 @@ class Coordinators:
         self.groups.performers[InitializeState] = lambda shard, wanted: shares.groups.perform(shard, wanted)
 
     def applied(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        """After the roles of the delta, in the order of the log."""
+        """Tells every coordinator of an image, after the replicas have changed their roles; images come in order."""
         for coordinator in self._all:
             coordinator.applied(delta, image)
 
@@ -69,7 +69,7 @@ class Coordinators:
                 coordinator.opened(partition.topic.name, partition.index)
 
     def stop(self) -> None:
-        """Whoever waits is told to look for another coordinator."""
+        """Stops all of them; requests that wait are answered with an error that has clients look for another one."""
         for coordinator in self._all:
             coordinator.stop()
 

@@ -35,14 +35,14 @@ class DirectoryAssignments:
         self._is_sending = False
 
     def applied(self, delta: MetadataDelta) -> None:
-        """The logs of what the delta has changed are open."""
+        """Queues the replicas that the delta has changed; their logs are open by now."""
         for topic_id, topic in delta.topics.changed.items():
             for index in topic.changed:
                 self._pending[topic_id, index] = None
         self._send_soon()
 
     def moved(self, topic: str, partition: int) -> None:
-        """A replica has got another dir."""
+        """Queues a replica that was moved to another dir."""
         topic_id = self._shared.cache.topic_id(topic)
         if topic_id is not None:
             self._pending[topic_id, partition] = None
@@ -65,7 +65,7 @@ class DirectoryAssignments:
             self._is_sending = False
 
     async def _send_some(self) -> bool:
-        """Whether the controller has taken them; otherwise they are still to be sent."""
+        """Sends a part of what is queued. Whether the controller has taken it; if not, it stays queued."""
         wrong: dict[Replica, bytes] = {}
         directory_ids = self._shared.dirs.directory_ids
         while self._pending and len(wrong) + LOOKED_AT_PER_TURN <= ASSIGNMENTS_PER_REQUEST_MAX:
@@ -82,7 +82,7 @@ class DirectoryAssignments:
         return False
 
     def _missing(self, replica: Replica, directory_ids: Mapping[str, bytes]) -> bytes | None:
-        """The dir of the replica, if the metadata has another one for it."""
+        """The id of the dir that holds the replica, if the metadata has another one on record; else None."""
         topic = self._shared.cache.topic_by_id(replica[0])
         state = None if topic is None else topic.partitions.get(replica[1])
         log = None if topic is None else self._logs.get(topic.name, replica[1])

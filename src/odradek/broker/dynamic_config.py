@@ -20,12 +20,15 @@ OnChange = Callable[[BrokerLayers], None]
 
 
 class DynamicBrokerConfig:
-    """`current` is what holds now; `missing_protection` why something of the log's was left out that must not be."""
+    """The configs that hold now: `current`.
+
+    `missing_protection` says why a config of the metadata log was left out, if that leaves clients unprotected.
+    """
 
     __slots__ = ("_log", "_reconfigurables", "current", "missing_protection", "static")
 
     def __init__(self, static: Mapping[str, object], release: str, log: Logger) -> None:
-        """ConfigError for a bad one."""
+        """`static` are those of the file. Raises ConfigError if they are bad."""
         self.static = static
         self._log = log
         self._reconfigurables: list[tuple[Callable[[str], bool], OnChange]] = []
@@ -44,7 +47,7 @@ class DynamicBrokerConfig:
         self._reconfigurables.append((concerns, on_change))
 
     def update(self, for_all: Mapping[str, str], for_this: Mapping[str, str]) -> None:
-        """The dynamic configs as the metadata log has them now."""
+        """Takes over the dynamic configs that the metadata log has now, and tells whoever listens to what changed."""
         before = self.config
         self.missing_protection = None
         default = self._usable(for_all, {})
@@ -56,7 +59,7 @@ class DynamicBrokerConfig:
             self._tell({_base(name) for name in changed}, layers)
 
     def _warn(self, changed: set[str], dynamic: Mapping[str, str]) -> None:
-        """Of what is set now and has no effect; what the file has was told at the start."""
+        """Warns of dynamic configs that have no effect; those of the file were told at the start."""
         for line in ignored.lines(ignored.unserved(self.config, changed & dynamic.keys())):
             self._log.warn(line)
 
@@ -69,7 +72,7 @@ class DynamicBrokerConfig:
                     self._log.error(f"A changed config could not be taken over: {error}")
 
     def _usable(self, given: Mapping[str, str], below: Mapping[str, str]) -> dict[str, str]:
-        """Those that hold together with the file and with what was taken before them."""
+        """Those of the given configs that parse and break no rule together with the file and with `below`."""
         dynamic = {name: value for name, value in given.items() if self._is_dynamic(name)}
         if self._reason_against({**below, **dynamic}) is None:
             return dynamic

@@ -16,7 +16,7 @@ FULL_TOLD_EVERY_MS = 60_000  # clients try again many times a second
 
 
 class DirFailures:
-    """Listens to the log manager's dirs."""
+    """What the log manager calls when one of its dirs fails, is full, or holds a damaged log."""
 
     __slots__ = ("_directory_ids", "_full_told_ms", "_lifecycle", "_log", "_metadata_dir", "_mono_ms", "_on_fatal")
 
@@ -55,7 +55,9 @@ class DirFailures:
                 )
 
     def tell_strays(self, log_dirs: Iterable[LogDir]) -> None:
-        """A topic that was deleted while this broker was away leaves one; so does a topic id that was damaged."""
+        """Logs which partition directories are of no topic that the metadata knows.
+
+        A topic that was deleted while this broker was away leaves one; so does a topic id that was damaged."""
         for log_dir in log_dirs:
             if log_dir.strays:
                 shown = ", ".join(stray.rpartition("/")[2] for stray in sorted(log_dir.strays)[:STRAYS_SHOWN_MAX])

@@ -11,7 +11,7 @@ from odradek.reactor.ports import Job, Ports
 
 
 def release_of(dirs: NodeDirs) -> Release:
-    """A 3.3 knows no directory ids; what is fresh gets the default."""
+    """The release that has formatted the dirs: 3.3 if they have no directory ids. For fresh dirs the default."""
     meta = dirs.metas.get(dirs.metadata_dir)
     if meta is None:
         return releases.DEFAULT
@@ -19,7 +19,7 @@ def release_of(dirs: NodeDirs) -> Release:
 
 
 async def format_fresh_dirs(loop: Loop, dirs: NodeDirs, config: Config, release: Release) -> None:
-    """StartRefused if one of them is not fresh, but holds something else."""
+    """Formats the unformatted dirs. Raises StartRefused if one of them is not empty."""
     try:
         await loop.submit(_format_job(loop.ports, config, release))
     except StorageRefused as refusal:

@@ -32,7 +32,7 @@ class HttpServer:
         pages: Mapping[str, Callable[[], Page]],
         on_error: Callable[[BaseException], None] = lambda error: None,
     ) -> None:
-        """OSError if the address cannot be had. `on_error` is told of a page that could not be made."""
+        """Raises OSError if the address cannot be had. `on_error` is told of a page that could not be made."""
         self._loop = loop
         self._pages = pages
         self._on_error = on_error
@@ -51,7 +51,7 @@ class HttpServer:
             connection.close()
 
     def answer(self, head: bytes) -> bytes:
-        """The whole response to a request's head, which may be anything."""
+        """The whole response to the head of a request, which may be any bytes."""
         method, _, rest = head.partition(b" ")
         target, _, version = rest.partition(b"\r\n")[0].partition(b" ")
         if not version.startswith(b"HTTP/1."):

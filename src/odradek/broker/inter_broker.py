@@ -26,8 +26,8 @@ from odradek.security.principal import ANONYMOUS, Principal
 # Responses are `Any` throughout: which class one has follows from the request's API key, which mypy does not see.
 
 
-class Local(Protocol):
-    """A dispatcher's door for requests that never were on a wire."""
+class LocalDispatcher(Protocol):
+    """What is used of a dispatcher: it answers a request that never was on a wire."""
 
     def serve_local(
         self,
@@ -48,16 +48,16 @@ class InterBroker:
         self._loop = loop
         self._node_id = node_id
         self._release = release
-        self._local: dict[str, tuple[Local, str]] = {}
+        self._local: dict[str, tuple[LocalDispatcher, str]] = {}
         self._requests: UnsentRequests | None = None
         self._find_node: Callable[[int], Node | None] = lambda _: None
 
-    def attach(self, kind: str, dispatcher: Local, listener: str) -> None:
+    def attach(self, kind: str, dispatcher: LocalDispatcher, listener: str) -> None:
         """Requests to this node's broker or controller go to this dispatcher, as if they came in on that listener."""
         self._local[kind] = (dispatcher, listener)
 
     def route_to_others(self, requests: UnsentRequests, find_node: Callable[[int], Node | None]) -> None:
-        """Brokers that are not this one are asked at the address that `find_node` tells, as it knows them by then."""
+        """Lets other brokers be asked; `find_node` tells where each of them is, at the time when it is asked."""
         self._requests = requests
         self._find_node = find_node
 

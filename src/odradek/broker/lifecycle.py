@@ -2,7 +2,7 @@
 
     NOT_RUNNING ── start ──> STARTING ── caught up ──> RECOVERY ── unfenced ──> RUNNING
                                                                                    │ begin_controlled_shutdown
-    NOT_RUNNING <── closed ── SHUTTING_DOWN <── let go by the controller ── PENDING_CONTROLLED_SHUTDOWN
+    NOT_RUNNING <── closed ── SHUTTING_DOWN <── the controller agrees ── PENDING_CONTROLLED_SHUTDOWN
 
 A broker registers until it succeeds, gets its epoch, and from then on sends heartbeats. It asks to stay fenced until
 everything that it needs to serve is ready (`set_ready_to_unfence`); RUNNING means that the controller has made it
@@ -64,7 +64,7 @@ class LifecycleConfig(Snapshot, of=TABLE):
 
 
 class Registration:
-    """What a broker tells about itself, the same for as long as it runs."""
+    """What a broker tells the controller about itself; it does not change while the broker runs."""
 
     __slots__ = (
         "cluster_id",
@@ -122,13 +122,13 @@ class BrokerLifecycle:
         "_config",
         "_cordoned",
         "_inter_broker",
-        "_kick",
         "_log",
         "_loop",
         "_metadata_offset",
         "_offline",
         "_ready_to_unfence",
         "_registration",
+        "_send_now",
         "_task",
         "_tells_cordoned",
         "broker_epoch",
@@ -150,7 +150,9 @@ class BrokerLifecycle:
         metadata_offset: Callable[[], int],
         cordoned: Callable[[], list[bytes]] = list,
     ) -> None:
-        """`metadata_offset`: up to where this broker has applied the metadata log; `cordoned`: dirs, by id."""
+        """`metadata_offset` tells up to where this broker has applied the metadata log, `cordoned` the ids of the
+        log dirs that get no new partitions.
+        """
         self._loop = loop
         self._inter_broker = inter_broker
         self._registration = registration
@@ -161,7 +163,7 @@ class BrokerLifecycle:
         self._tells_cordoned = registration.release.api_versions(CONTROLLER)[63][1] >= CORDONED_FROM
         self._offline: set[bytes] = set()
         self._ready_to_unfence = False
-        self._kick: Pending[None] = loop.pending()
+        self._send_now: Pending[None] = loop.pending()
         self._task: Task[None] | None = None
         self.state = NOT_RUNNING
         self.broker_epoch = NO_EPOCH
@@ -182,16 +184,16 @@ class BrokerLifecycle:
             f"Incarnation {format_uuid(own.incarnation_id)} of broker {own.node_id} in cluster {own.cluster_id} "
             "is now STARTING."
         )
-        self._task = self._loop.spawn(self._live())
+        self._task = self._loop.spawn(self._run())
 
     def set_ready_to_unfence(self) -> Pending[None]:
-        """Everything is ready to serve; done when clients can see this broker."""
+        """Called when everything is ready to serve; done when clients can see this broker."""
         self._ready_to_unfence = True
         self.communicate_now()
         return self.initial_unfence
 
     def metadata_applied(self) -> None:
-        """The broker may have caught up, or may go now: the controller decides, so it is asked."""
+        """Called after every image. The broker may have caught up, or may stop now: a heartbeat asks the controller."""
         is_starting = self.state is STARTING and self.broker_epoch != NO_EPOCH
         if is_starting or self.state is PENDING_CONTROLLED_SHUTDOWN:
             self.communicate_now()
@@ -201,17 +203,17 @@ class BrokerLifecycle:
         self.communicate_now()
 
     def begin_controlled_shutdown(self) -> Pending[None]:
-        """Asks the controller to be let go; done at once where it does not know this broker."""
+        """Asks the controller for leave to stop; done when that is given, or at once if clients never saw us."""
         if self.state is RUNNING:
             self._log.info("Beginning controlled shutdown.")
             self.state = PENDING_CONTROLLED_SHUTDOWN
             self.communicate_now()
         elif self.state is not PENDING_CONTROLLED_SHUTDOWN:
-            self._let_go()
+            self._begin_shutting_down()
         return self.controlled_shutdown
 
     def close(self) -> None:
-        self._let_go()
+        self._begin_shutting_down()
         if self._task is not None:
             self._task.cancel()
         for waiting in (self.initial_catch_up, self.initial_unfence):
@@ -219,16 +221,16 @@ class BrokerLifecycle:
         self.state = NOT_RUNNING
 
     def communicate_now(self) -> None:
-        self._kick.resolve(None)
+        self._send_now.resolve(None)
 
     # The conversation
 
-    async def _live(self) -> None:
+    async def _run(self) -> None:
         try:
             await self._register()
             while self.state is not SHUTTING_DOWN:
-                is_heard = await self._heartbeat()
-                await self._wait(self._config.heartbeat_interval_ms if is_heard else RETRY_MS_MIN)
+                is_answered = await self._heartbeat()
+                await self._wait(self._config.heartbeat_interval_ms if is_answered else RETRY_MS_MIN)
         except Cancelled:
             return
 
@@ -280,24 +282,24 @@ class BrokerLifecycle:
                 f"Broker {self._registration.node_id} sent a heartbeat request but received error {error.name}."
             )
             return False
-        self._heard(response)
+        self._take_answer(response)
         return True
 
     def _ask(self, request: Request) -> Pending[Any]:  # of the request's response
-        self._kick = self._loop.pending()  # what comes in from now on is not in this request
+        self._send_now = self._loop.pending()  # what comes in from now on is not in this request
         return self._inter_broker.send(ACTIVE_CONTROLLER, request)
 
     async def _wait(self, delay_ms: int) -> None:
-        kick = self._kick
-        timer = self._loop.after(delay_ms, lambda: kick.resolve(None))
+        send_now = self._send_now
+        timer = self._loop.after(delay_ms, lambda: send_now.resolve(None))
         try:
-            await kick
+            await send_now
         finally:
             timer.cancel()
 
     # What the controller says
 
-    def _heard(self, response: BrokerHeartbeatResponse) -> None:
+    def _take_answer(self, response: BrokerHeartbeatResponse) -> None:
         self.is_fenced = response.is_fenced
         self.last_answer = "it has heard of it, and lets it wait"
         if self.state is STARTING and response.is_caught_up:
@@ -310,9 +312,9 @@ class BrokerLifecycle:
             self.initial_unfence.resolve(None)
         elif self.state is PENDING_CONTROLLED_SHUTDOWN and response.should_shut_down:
             self._log.info("The controller has asked us to exit controlled shutdown.")
-            self._let_go()
+            self._begin_shutting_down()
 
-    def _let_go(self) -> None:
+    def _begin_shutting_down(self) -> None:
         if self.state is not SHUTTING_DOWN and self.state is not NOT_RUNNING:
             self._log.info(f"Transitioning from {self.state.name} to SHUTTING_DOWN.")
             self.state = SHUTTING_DOWN

@@ -12,7 +12,7 @@ _EVERYWHERE = ("", "0.0.0.0", "::")
 
 
 def bind(server: SocketServer, endpoint: Endpoint, plane: str) -> Endpoint:
-    """Listens there; the endpoint with the port that it got."""
+    """Listens at the endpoint. Returns it with the port that it got, if any free one was asked for."""
     try:
         listener = server.add_listener(endpoint, plane=plane)
     except OSError as error:
@@ -29,7 +29,7 @@ def shown(host: str, port: int) -> str:
 
 
 def advertised_endpoints(config: Config, bound: Mapping[str, Endpoint], host_name: HostName) -> list[Endpoint]:
-    """What is advertised, with real ports: port 0 is whatever was bound, and no host is the name of this one."""
+    """The advertised endpoints. Port 0 becomes the port that was bound, an empty host the name of this machine."""
     return [_advertised(endpoint, bound.get(endpoint.listener), host_name) for endpoint in advertised(config)]
 
 

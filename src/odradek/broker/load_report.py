@@ -11,7 +11,7 @@ _MB = 1_000_000
 
 
 class LoadReport:
-    """`tell` is told of each dir at its beginning, every two seconds, and at its end."""
+    """Logs how far the logs are loaded: for each dir at its beginning, every two seconds, and at its end."""
 
     __slots__ = ("_begun", "_left", "_log", "_told")
 
@@ -23,7 +23,7 @@ class LoadReport:
 
     @property
     def state(self) -> str:
-        """What is left of each dir that has something left."""
+        """What is left to do in each dir whose logs are not loaded yet, as text."""
         return "; ".join(f"{path}: {left}" for path, left in self._left.items()) or "their dirs are being looked at"
 
     def tell(self, progress: LoadProgress) -> None:

@@ -26,7 +26,7 @@ from odradek.replica.manager import ReplicaManager
 
 
 class BrokerMetadataPublisher:
-    """`first_published` is done when the replicas of the first image are open."""
+    """A publisher of the metadata loader. `first_published` is done when the replicas of the first image are open."""
 
     __slots__ = (
         "_assignments",

@@ -51,7 +51,7 @@ class NodeDirs:
 
     @property
     def all(self) -> list[str]:
-        """The metadata log's comes first."""
+        """All dirs, that of the metadata log first."""
         return list(dict.fromkeys((self.metadata_dir, *self.log_dirs)))
 
     @property
@@ -68,7 +68,7 @@ class NodeDirs:
 
     @property
     def directory_ids(self) -> dict[str, bytes]:
-        """Of the log dirs that have one."""
+        """The ids of the log dirs that have one, by path."""
         metas = self.metas
         return {
             path: directory_id
@@ -82,13 +82,13 @@ class NodeDirs:
 
     @property
     def previous_broker_epoch(self) -> int:
-        """That all log dirs agree on; -1 after any end but a clean one."""
+        """The broker epoch of the last run, if all log dirs agree on it; -1 unless that run ended cleanly."""
         epochs = {self._found[path].clean_epoch for path in self.log_dirs if path in self._found}
         found = epochs.pop() if len(epochs) == 1 else None
         return NO_BROKER_EPOCH if found is None else found
 
     def look_job(self, disk: Disk) -> Job:
-        """Locks and reads. StartRefused for what an operator has to look at."""
+        """Locks the dirs and reads their meta.properties. Raises StartRefused for what an operator has to look at."""
         corrupt: dict[str, CorruptMetaProperties] = {}
         for path in self.all:
             try:
@@ -122,13 +122,13 @@ class NodeDirs:
         self.unusable[path] = reason
 
     def read_again_job(self, disk: Disk) -> Job:
-        """After formatting."""
+        """Reads the meta.properties again, after formatting."""
         for path, found in self._found.items():
             self._found[path] = found._replace(meta=_meta(disk, path))
             yield 0
 
     def verify(self, node_id: int) -> None:
-        """StartRefused unless every dir is formatted and this node's, all in one cluster."""
+        """Raises StartRefused unless every dir is formatted, belongs to this node, and all to one cluster."""
         metas = self.metas
         if self.unformatted:
             raise StartRefused(

@@ -69,7 +69,7 @@ def _of_logs(logs: LogManager) -> Iterator[Collected]:
 
 
 def _of_damage(logs: LogManager) -> Iterator[Collected]:
-    """Kafka takes the whole dir offline for one of them, and has nothing to count."""
+    """The damaged partitions. Kafka takes the whole dir offline for one of them, and has nothing to count."""
     for log_dir in logs.dirs.online:
         for (topic, partition), found in sorted(log_dir.set_aside.items()):
             tags = {"topic": topic, "partition": str(partition), "file": found.damage.path}
@@ -128,7 +128,7 @@ def _id_or_none(node_id: int | None) -> int:
 
 
 def _register_fetchers(registry: Registry) -> None:
-    """Nobody is followed yet, and alarms look at these."""
+    """Gauges of replica fetchers, all 0: this broker follows nobody yet, but alarms look at these names."""
     for name in ("MaxLag", "MinFetchRate", "FailedPartitionsCount", "DeadThreadCount"):
         registry.gauge("kafka.server", "ReplicaFetcherManager", name, lambda: 0, {"clientId": "Replica"})
 

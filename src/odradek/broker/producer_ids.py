@@ -85,7 +85,7 @@ class ProducerIds:
         return range(start, start + response.producer_id_len)
 
     def _fail_waiting(self, error: errors.KafkaError) -> None:
-        """As Kafka: whoever asks is told to come again, whatever the controller said."""
+        """Producers that wait get a retriable error, whatever the controller said, as in Kafka."""
         waiting, self._waiting = self._waiting, deque()
         for pending in waiting:
             pending.fail(errors.CoordinatorLoadInProgress(f"No block of producer ids could be had: {error.message}"))

@@ -84,9 +84,10 @@ class KafkaRaftServer:
         faults: Faults | None = None,
         poisons: bool = False,
     ) -> None:
-        """`release` is for dirs that are formatted now, or to open others as; `on_fatal` is told why it gives up.
+        """`release` is what fresh dirs are formatted at, or what the dirs are opened as, if not as the release that
+        formatted them; `on_fatal` is told why the node gives up.
 
-        `on_wait` is told what a start that takes long is waiting for; the server log has it, too.
+        `on_wait` is told what a start that takes long is waiting for; the server log gets the same line.
 
         `tls` makes the contexts of TLS listeners: the adapter's function, which loads OpenSSL when it is called.
         `faults` is asked before every request of a peer is handled; see `testing/`. `poisons` overwrites
@@ -138,7 +139,7 @@ class KafkaRaftServer:
         self._monitor(shared)
         await self.controller.start()
         await self.broker.start()
-        self._warn(self.broker.doubts())
+        self._warn(self.broker.internal_topic_warnings())
         app = self.log.logger("org.apache.kafka.common.utils.AppInfoParser")
         app.info(f"Kafka version: {shared.release.name} (odradek {VERSION})")
         self._log.info("Kafka Server started")
@@ -244,7 +245,7 @@ class KafkaRaftServer:
     # Stop
 
     async def stop(self) -> None:
-        """A clean stop, from whatever point it has come to; a second call waits for the first."""
+        """A clean stop, however far the start has come; a second call waits for the first."""
         if self._stopping is None:
             self._stopping = self.loop.spawn(self._stop())
         await self._stopping
@@ -284,11 +285,11 @@ class KafkaRaftServer:
         self.log.logger("kafka.server.KafkaApis").error(f"Unexpected error handling request {call!r}", error)
 
     def unexpected(self, error: BaseException, source: object) -> None:
-        """For the loop: a callback or a task that failed, and nobody waited for it."""
+        """Logs the error of a callback or a task that nobody waits for; the loop calls it."""
         self._log.error(f"Unexpected error in {source!r}", error)
 
     def slow_turn(self, took_ms: int, slowest: Any) -> None:
-        """While it starts nobody waits for an answer yet: that it works is no reason to warn of."""
+        """Logs a long turn of the reactor: as a warning, unless the node is starting and no client waits yet."""
         log = self.log.logger("odradek.reactor.Loop")
         most = "in many short steps" if slowest is None else f"most of it in {name_of(slowest)}"
         (log.warn if self.is_ready else log.info)(f"A turn of the reactor took {took_ms} ms, {most}")

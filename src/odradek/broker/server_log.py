@@ -15,7 +15,7 @@ Sink = Callable[[int, str, str, str], None]
 
 
 class ServerLog:
-    """`levels` maps logger names to levels, "root" to that of all others; it is looked at with every line."""
+    """Where all loggers write. `levels` has the levels of loggers by name, and that of all others as "root"."""
 
     __slots__ = ("_sink", "_wall_ms", "levels")
 
@@ -41,7 +41,7 @@ class ServerLog:
 
 
 class Logger:
-    """One component's. `prefix` is what Kafka calls its log ident: `[BrokerServer id=1] `."""
+    """The logger of one component. `prefix` is what Kafka calls its log ident: `[BrokerServer id=1] `."""
 
     __slots__ = ("_log", "_name", "_prefix")
 

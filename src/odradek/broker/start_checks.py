@@ -13,7 +13,7 @@ _ROLES = {"broker", "controller"}
 
 
 def check(config: Config) -> None:
-    """BadConfig or ConfigError where the node could not serve, or would serve those who are to be kept out."""
+    """Raises BadConfig or ConfigError if the node could not serve, or would serve those who are to be kept out."""
     _check_voters(config)
     protections.check(config)
 
@@ -37,7 +37,7 @@ def check_login(properties: Mapping[str, object], release: str) -> None:
 
 
 def _check_voters(config: Config) -> None:
-    """The others would vote, but what a broker asks of its controller stays on its own node yet."""
+    """Refuses other voters: they would vote, but a broker asks no controller on another node yet."""
     voters = quorum_of(config).voters
     if len(voters) < 2:
         return

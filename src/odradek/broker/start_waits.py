@@ -19,7 +19,7 @@ What = Callable[[], str]
 
 
 class StartWaits:
-    """`tell` gets the line as well: the ready line would have come where it goes."""
+    """Says what a start that takes long is waiting for: in the server log, and to `tell`."""
 
     __slots__ = ("_log", "_loop", "_tell")
 
@@ -29,7 +29,7 @@ class StartWaits:
         self._tell = tell
 
     def on(self, what: What) -> "StartWait":
-        """For a `with`; `what` is asked when the line is due, so that it may tell how far it has come."""
+        """A context manager for one wait; `what` is asked when the line is due, so it can tell how far that is."""
         return StartWait(self._loop, what, self._say)
 
     def _say(self, line: str) -> None:

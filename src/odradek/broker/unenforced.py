@@ -21,7 +21,7 @@ _MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
 
 
 class Unenforced:
-    """A publisher of the metadata loader."""
+    """A publisher of the metadata loader: it looks at every change of the metadata."""
 
     __slots__ = ("_log", "_rows", "_told")
 

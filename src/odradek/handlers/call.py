@@ -45,10 +45,10 @@ class LocalConnection:
         self.variation = 0
 
     def when_closed(self, callback: Callable[[], None]) -> None:
-        """Never: whoever sent the request lives as long as this process."""
+        """Never calls back: whoever sent the request lives as long as this process."""
 
     def forget_when_closed(self, callback: Callable[[], None]) -> None:
-        """There is nothing to forget."""
+        """Does nothing: `when_closed` has kept nothing."""
 
 
 class Call(Generic[S]):
@@ -107,14 +107,14 @@ class Call(Generic[S]):
         return authorizer is None or authorizer.authorize(self, operation, resource_type, name)
 
     def authorize_all(self, operation: int, resource_type: int, names: "list[str]") -> set[str]:
-        """Those of the names on which the caller may do it."""
+        """The names of those resources on which the caller may do the operation."""
         authorizer = self.services.authorizer
         if authorizer is None:
             return set(names)
         return {name for name in names if authorizer.authorize(self, operation, resource_type, name)}
 
     def demand(self, operation: int, resource_type: int, name: str) -> None:
-        """Raises the error of that kind of resource if the caller may not."""
+        """Raises the authorization error of the resource type if the caller may not do the operation."""
         if not self.authorize(operation, resource_type, name):
             raise REFUSALS[resource_type]()
 

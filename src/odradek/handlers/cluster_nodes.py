@@ -21,8 +21,10 @@ def brokers_on(call: BrokerCall, *, include_fenced: bool = False) -> Iterator[tu
             yield broker, endpoint
 
 
-def a_live_broker(call: BrokerCall) -> int:
-    """Whom clients send what is meant for the controller: any broker will do, it forwards. -1 if none is alive."""
+def controller_for_clients(call: BrokerCall) -> int:
+    """The node that clients are told is the controller: this broker if it is alive, else any, as all of them forward.
+
+    -1 if none is alive."""
     own = call.services.node_id
     alive = [broker.id for broker, _ in brokers_on(call)]
     return own if own in alive else next(iter(alive), -1)

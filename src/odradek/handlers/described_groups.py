@@ -31,7 +31,9 @@ async def described_groups(
     topics_of: Callable[[G], Iterable[str]],
     hidden: str,
 ) -> list[G]:
-    """Those first that are refused. Of a group with a topic that the caller may not see, only that is told."""
+    """Describes the groups of a request, first those that are refused.
+
+    A group with a topic that the caller may not see is answered with that error and nothing else."""
     refused: list[G] = []
     described: list[G] = []
     for group_id in request.group_ids:

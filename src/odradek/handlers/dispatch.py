@@ -134,7 +134,9 @@ class Dispatcher(Generic[S]):
     # From the network
 
     def serve(self, connection: "ServerConnection | LocalConnection", frame: memoryview) -> Answered:
-        """The whole response with its length, None for none, or a Pending of either; PeerProtocolError: close."""
+        """Answers a frame: the whole response with its length, None for no response, or a Pending of either.
+
+        Raises PeerProtocolError if the connection is to be closed."""
         try:
             key_and_version, correlation_id = _read_header(frame)
             route = self._routes[key_and_version]
@@ -161,7 +163,7 @@ class Dispatcher(Generic[S]):
         return self._settled(route, call, request, answer)
 
     def _serve_first(self, connection: "ServerConnection | LocalConnection", frame: memoryview) -> Answered:
-        """A pair of key and version that is new, or one that gets no answer."""
+        """Serves the first frame with a pair of key and version, or refuses one that is not served."""
         if len(frame) < REQUEST_HEAD_BYTES:
             raise PeerProtocolError(f"a request header needs at least {REQUEST_HEAD_BYTES} bytes", len(frame))
         start = RequestHeader.decode(frame, 0)
@@ -177,7 +179,7 @@ class Dispatcher(Generic[S]):
         return _Route(table.find(self.kind, key), apis.by_key(key), version, self.services.error_counts)
 
     def _refuse_api_versions(self, frame: memoryview, version: int) -> list[Part]:
-        """Answered in version 0, which every client reads; the header must parse, the body may be anything."""
+        """Answers in version 0, which every client reads. The header must parse, the body may be anything."""
         from odradek.handlers.k18_api_versions import unsupported_version
 
         header = RequestHeader.decode(frame, apis.by_key(_API_VERSIONS).request_header_version(version))
@@ -354,7 +356,7 @@ class Dispatcher(Generic[S]):
         return self._carried_out(self._lose(answer, action.hang_ms))
 
     async def _lose(self, answer: Answered, hang_ms: int | None) -> Answer:
-        """What follows a lost answer would be lost too: the connection says nothing more, then it is gone."""
+        """Drops the answer. The connection says nothing more, as what follows would be lost too, then it closes."""
         try:
             _release(await answer if isinstance(answer, Pending) else answer)
         finally:
@@ -362,7 +364,7 @@ class Dispatcher(Generic[S]):
         raise PeerProtocolError("the response is lost by fault injection", 0)
 
     def _silence(self, ms: int | None) -> Pending[None]:
-        """Without an end it is the client who ends it: nothing comes of what its connection waits for."""
+        """Done after so many milliseconds; never if None: then the client has to close its connection."""
         return self.services.loop.pending() if ms is None else self.services.loop.sleep(ms)
 
 
@@ -379,7 +381,7 @@ def _deliver(parked: Pending[Answer], answer: Answer) -> None:
 
 
 def _release(answer: Answer) -> None:
-    """Lets go of an answer that nobody will send: a range of a file keeps that open."""
+    """Releases the file ranges of an answer that nobody will send: each keeps its file open."""
     for part in answer or ():
         if not isinstance(part, (bytes, bytearray, memoryview)):
             part.release()  # type: ignore[attr-defined]  # a reactor.file_range.FileRange

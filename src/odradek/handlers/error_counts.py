@@ -38,7 +38,7 @@ class ErrorCounts:
         self.fetched = 0
 
     def counter(self, key: int, response: type[Response], version: int) -> Count:
-        """What counts the codes of such an answer."""
+        """A function that counts the error codes in an answer of this class and version."""
         found = self._counts.get((key, version))
         if found is None:
             codes = self._by_key.setdefault(key, defaultdict(int))
@@ -108,7 +108,7 @@ def _struct(own: list[_Get], parts: list[tuple[_Get, bool, _Walk]]) -> _Walk:
 
 
 def _nothing(value: Any, codes: Codes) -> None:
-    """There is no code in such a struct."""
+    """Counts nothing: there is no error code in such a struct."""
 
 
 def _struct_of(field: Field) -> type[Struct] | None:

@@ -13,7 +13,7 @@ R = TypeVar("R", bound="Response")
 
 
 async def forward(call: "BrokerCall", request: "Request", response: type[R]) -> R:
-    """The controller's answer, which is of the class `response`."""
+    """Sends the request to the controller in the client's name. Returns its answer, an object of `response`."""
     answer = await call.services.inter_broker.send(
         ACTIVE_CONTROLLER, request, version=call.version, principal=call.principal, client_id=call.client_id
     )

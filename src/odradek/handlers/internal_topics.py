@@ -38,8 +38,8 @@ INTERNAL = {
 }
 
 
-def reason_not_to_be(topic: InternalTopic, config: Config, brokers: int) -> str | None:
-    """Why nobody can use the topic that these configs would make, and what to set; None if they do."""
+def reason_not_creatable(topic: InternalTopic, config: Config, brokers: int) -> str | None:
+    """Why these configs cannot create a usable topic, and what to set; None if they can."""
     replicas = config.get(topic.factor)
     if replicas is None:
         return None  # the release does not have it

@@ -24,7 +24,7 @@ REPLICA_NOT_AVAILABLE. A request that names a topic by neither name nor id fails
 from typing import TYPE_CHECKING
 
 from odradek.handlers.call import BrokerCall
-from odradek.handlers.cluster_nodes import a_live_broker, brokers_on
+from odradek.handlers.cluster_nodes import brokers_on, controller_for_clients
 from odradek.handlers.partition_view import PartitionViews
 from odradek.handlers.serves import serves
 from odradek.handlers.topic_names import is_legal_name
@@ -114,7 +114,7 @@ def _answer(call: BrokerCall, request: MetadataRequest, topics: list[MetadataRes
             for broker, endpoint in brokers_on(call)
         ],
         cluster_id=call.services.cluster_id,
-        controller_id=a_live_broker(call),
+        controller_id=controller_for_clients(call),
     )
     if request.include_cluster_authorized_operations:
         response.cluster_authorized_operations = _on_cluster(call)

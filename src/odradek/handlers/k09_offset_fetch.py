@@ -122,7 +122,7 @@ async def _fetch(
 
 
 def _asked_topic(call: BrokerCall, topic: OffsetFetchRequestTopic | OffsetFetchRequestTopics) -> _Topic:
-    """With its partitions, if their answer is known already."""
+    """The topic of the answer; with its partitions if they are refused, else without."""
     name, topic_id = topic.name, ZERO_UUID
     if call.version >= _WITH_TOPIC_IDS and isinstance(topic, OffsetFetchRequestTopics):
         topic_id = topic.topic_id

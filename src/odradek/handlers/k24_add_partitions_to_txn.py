@@ -92,7 +92,7 @@ async def _codes(call: BrokerCall, transaction: AddPartitionsToTxnTransaction, c
 async def _added(
     call: BrokerCall, transaction: AddPartitionsToTxnTransaction, partitions: list[TopicPartition], client_version: int
 ) -> set[TopicPartition]:
-    """Those that are not in the transaction, after this."""
+    """Adds the partitions, or only verifies them. Those that are not in the transaction afterwards."""
     transactional_id = transaction.transactional_id
     if not transactional_id:
         raise errors.InvalidRequest("A transactional id is not empty.")
@@ -106,7 +106,7 @@ async def _added(
 
 
 def _unfit(call: BrokerCall, partitions: list[TopicPartition]) -> Codes:
-    """If one partition cannot be added none is; nothing but zeros if all can."""
+    """Error codes by partition, all zero if all can be added; if one partition cannot be added none is."""
     topics = sorted({topic for topic, _ in partitions})
     is_from_broker = call.version >= BROKER_VERSION_MIN
     allowed = set(topics) if is_from_broker else call.authorize_all(WRITE, TOPIC, topics)

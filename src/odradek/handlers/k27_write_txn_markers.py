@@ -77,7 +77,7 @@ def _authorize(call: BrokerCall) -> None:
 def _write(
     call: BrokerCall, marker: WritableTxnMarker, partition: tuple[str, int]
 ) -> Pending[None] | Pending[AppendInfo] | None:
-    """None if it is done already."""
+    """Writes one marker. A Pending that ends when it is replicated, None if it is already."""
     replicas = call.services.replicas
     led = replicas.leader_of(*partition)
     end = EndMarker(marker.producer_id, marker.producer_epoch, marker.transaction_result, marker.coordinator_epoch)
@@ -88,7 +88,7 @@ def _write(
 
 
 def _told(error: errors.KafkaError) -> errors.KafkaError:
-    """A coordinator of groups that is not ready is, to who writes markers, a partition without a leader."""
+    """The error as the one who writes markers knows it: a group coordinator that is not ready is no leader."""
     passing = errors.NotCoordinator | errors.CoordinatorNotAvailable | errors.CoordinatorLoadInProgress
     return errors.NotLeaderOrFollower(error.message) if isinstance(error, passing) else error
 

@@ -101,7 +101,7 @@ async def _codes(call: BrokerCall, request: TxnOffsetCommitRequest, commits: lis
 
 
 async def _joined(call: BrokerCall, request: TxnOffsetCommitRequest, partition: Partition) -> VerificationGuard | None:
-    """Ends when the partition is in the transaction. None: there was nothing to ask."""
+    """Makes the partition part of the transaction. A Pending that ends when it is, None if it need not be asked for."""
     replicas = call.services.replicas
     is_add = call.version >= ADD_VERSION_MIN
     if not replicas.release.behaviour.verifies_transactions or not (is_add or replicas.verifies_transactions):

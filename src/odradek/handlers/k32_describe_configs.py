@@ -58,7 +58,7 @@ async def describe_configs(call: AnyCall, request: DescribeConfigsRequest) -> De
 
 
 class _Asked:
-    """One request. Topics without configs of their own have all the same ones: they are made once."""
+    """One request. Topics without configs of their own all have the same ones, which are described once."""
 
     __slots__ = ("call", "image", "layers", "request", "topics")
 

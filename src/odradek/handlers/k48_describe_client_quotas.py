@@ -33,7 +33,7 @@ _TYPES = (_USER, _CLIENT_ID, _IP)
 
 
 class _Wanted(NamedTuple):
-    """Of one entity type: any name, or this one (None: the default)."""
+    """What is asked for of one entity type: any name, or this one (None: the default)."""
 
     is_any: bool
     name: str | None

@@ -8,7 +8,7 @@ unknown type, MISMATCHED_ENDPOINT_TYPE for that of the other kind of node (INVAL
 """
 
 from odradek.handlers.call import AnyCall, BrokerCall, ControllerCall
-from odradek.handlers.cluster_nodes import a_live_broker, brokers_on
+from odradek.handlers.cluster_nodes import brokers_on, controller_for_clients
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
 from odradek.protocol.messages.k60_describe_cluster import (
@@ -31,7 +31,7 @@ def describe_brokers(call: BrokerCall, request: DescribeClusterRequest) -> Descr
         )
         for broker, endpoint in brokers_on(call, include_fenced=request.include_fenced_brokers)
     ]
-    return _described(call, request, _BROKERS, a_live_broker(call), brokers)
+    return _described(call, request, _BROKERS, controller_for_clients(call), brokers)
 
 
 @serves(DescribeClusterRequest, versions="0-2", on="controller")

@@ -58,7 +58,7 @@ def consumer_group_heartbeat(
 
 
 def demand_protocol(call: BrokerCall) -> None:
-    """UnsupportedVersion if this cluster or this broker does not serve consumer groups."""
+    """Raises UnsupportedVersion if this cluster or this broker does not serve consumer groups."""
     is_enabled = call.services.metadata.finalized_features.get(FEATURE, 0) > 0
     if not is_enabled or not call.services.groups.serves_consumer_protocol:
         raise errors.UnsupportedVersion()

@@ -57,7 +57,7 @@ async def streams_group_heartbeat(
 
 
 def demand_protocol(call: BrokerCall) -> None:
-    """UnsupportedVersion if this cluster or this broker does not serve streams groups."""
+    """Raises UnsupportedVersion if this cluster or this broker does not serve streams groups."""
     is_enabled = call.services.metadata.finalized_features.get(FEATURE, 0) > 0
     if not is_enabled or not call.services.groups.serves_streams_protocol:
         raise errors.UnsupportedVersion()

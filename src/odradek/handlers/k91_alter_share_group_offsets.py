@@ -45,7 +45,7 @@ async def alter_share_group_offsets(
 
 
 def _checked(call: BrokerCall, topic: AlterShareGroupOffsetsRequestTopic) -> AlterShareGroupOffsetsResponseTopic:
-    """The answer as far as it is known before anybody is asked."""
+    """The answer for a topic, as far as it is known before the coordinator is asked."""
     found = call.services.metadata.topic(topic.topic_name)
     may_read = call.authorize(READ, TOPIC, topic.topic_name)
     partitions = []

@@ -31,7 +31,7 @@ LOGGERS = (
 
 
 class LogLevels:
-    """`levels` has what was set, by logger; `root` is always among them. Whoever writes a line looks there."""
+    """`levels` has the levels that were set, by logger; `root` is always among them. Every log line looks there."""
 
     __slots__ = ("_loggers", "levels")
 

@@ -6,7 +6,10 @@ WAIT_MS_MAX = 1000  # a request for thousands of partitions is answered before t
 
 
 async def until_open(call: BrokerCall, partitions: dict[str, int], timeout_ms: int) -> None:
-    """`partitions` has the least number of partitions that each topic must have before it counts as made."""
+    """Waits until the new partitions are open on this broker.
+
+    `partitions` has, by topic, the number of partitions that it must have before it counts as created.
+    """
     replicas = call.services.replicas
     deadline_ms = call.mono_ms() + min(timeout_ms, WAIT_MS_MAX)
     for topic, count in partitions.items():

@@ -21,7 +21,7 @@ class PartitionView(NamedTuple):
 
 
 class PartitionViews:
-    """What one request looks through: whom it can reach is found once, not per partition."""
+    """Partitions as the caller of one request sees them; which brokers it can reach is found once per request."""
 
     __slots__ = (
         "_directories",

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def refuse_by_code(request: "Request", error: "KafkaError", version: int) -> "Response":
-    """`error_code`, and `error_message` where the version has it."""
+    """A response with `error_code`, and `error_message` where the version has it, and nothing else."""
     response = registry.response(present(request.api_key, "every request has an API key"))
     carried = {field.name for field in response.fields if field.versions[0] <= version <= field.versions[1]}
     require("error_code" in carried, f"{response.__name__} {version} has an error code, or a `refuse` of its own")

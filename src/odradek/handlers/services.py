@@ -93,7 +93,7 @@ class Services:
         self.told_versions: dict[int, tuple[tuple[object, int], ApiVersionsResponse]] = {}
 
     def _share(self, common: "Services") -> None:
-        """Becomes the services of one role of the node that has these common ones."""
+        """Sets what every node has to the common parts of the node that this is a role of."""
         Services.__init__(
             self,
             common.loop,

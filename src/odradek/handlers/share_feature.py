@@ -10,7 +10,7 @@ MEMBER_ID_CHARACTERS_MAX = 36  # as long as an id in Java's form
 
 
 def demand_share_groups(call: BrokerCall) -> None:
-    """UnsupportedVersion while `share.version` is 0."""
+    """Raises UnsupportedVersion while the feature `share.version` is 0."""
     if not call.services.metadata.finalized_features.get(FEATURE, 0):
         raise errors.UnsupportedVersion()
 

@@ -17,7 +17,7 @@ HINTED = (errors.NotLeaderOrFollower.code, errors.FencedLeaderEpoch.code)
 
 
 def demand_reader(call: BrokerCall, group_id: str | None, member_id: str | None) -> tuple[str, str]:
-    """The group and the member. The id of a member is its own choice, within limits."""
+    """Checks that the caller may read in the group. Returns the ids of the group and of the member."""
     demand_share_groups(call)
     call.demand(READ, GROUP, group_id or "")
     if group_id is None or not member_id or len(member_id) > MEMBER_ID_CHARACTERS_MAX:
@@ -26,7 +26,7 @@ def demand_reader(call: BrokerCall, group_id: str | None, member_id: str | None)
 
 
 def keep_session(call: BrokerCall, session: ShareSession) -> None:
-    """It ends with its connection, which forgets it if it ends before."""
+    """Lets the session end with the connection, and the connection forget the session if that ends first."""
     connection, manager = call.connection, shares_of(call).partitions
 
     def closed() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from odradek.config.parsed import Config
 from odradek.handlers.broker_parts import ACTIVE_CONTROLLER, Configs, InterBroker
-from odradek.handlers.internal_topics import INTERNAL, InternalTopic, reason_not_to_be
+from odradek.handlers.internal_topics import INTERNAL, InternalTopic, reason_not_creatable
 from odradek.metadata.cache import MetadataCache
 from odradek.protocol import errors
 from odradek.protocol.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
@@ -100,19 +100,19 @@ class TopicCreation:
                 self._tell_of(INTERNAL[result.name], result)
 
     def _tell_of(self, topic: InternalTopic, result: CreatableTopicResult) -> None:
-        """A client that is told COORDINATOR_NOT_AVAILABLE comes again for ever, and nobody knows why."""
+        """Logs why an internal topic is not created: clients see COORDINATOR_NOT_AVAILABLE alone, and try for ever."""
         now_ms = self._loop.ports.clock.mono_ms()
         if now_ms < self._silent_until_ms.get(topic.name, now_ms):
             return
         self._silent_until_ms[topic.name] = now_ms + TOLD_AGAIN_MS
         brokers = len(self._metadata.image.cluster.brokers)
-        known = reason_not_to_be(topic, self._configs.current.config, brokers)
+        known = reason_not_creatable(topic, self._configs.current.config, brokers)
         answer = f"{errors.by_code(result.error_code).name}: {result.error_message}"
         self._warn(known or f"{topic.whose} wait for {topic.name}, which cannot be created: {answer}")
 
 
 def creatable(name: str, config: Config) -> CreatableTopic:
-    """The topic as the broker's configs want it."""
+    """The topic with the partitions, replicas and configs that the broker's configs say."""
     if name == OFFSETS_TOPIC:
         return _internal(
             name,

@@ -46,7 +46,7 @@ class Histogram:
         self.total += value
 
     def record_many(self, value: int, times: int) -> None:
-        """The same value so many times, at least once."""
+        """Records a value so many times, at least once."""
         self.record(value)
         more = times - 1
         if more > 0:

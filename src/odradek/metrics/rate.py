@@ -6,7 +6,7 @@ WINDOW_MS = 1000
 
 
 class Rate:
-    """Of a number that only grows: per second, between two looks that are some time apart."""
+    """The rate per second of a number that only grows, between two looks that are some time apart."""
 
     __slots__ = ("_mono_ms", "_rate", "_seen", "_since_ms", "read_total")
 

@@ -99,17 +99,17 @@ class Registry:
         return metric
 
     def collect(self, collector: Collector) -> None:
-        """For gauges of what there are thousands of, such as partitions: nothing is kept for them between two looks."""
+        """Adds a source of metrics of which there are thousands, such as partitions': they are made when read."""
         self._collectors.append(collector)
 
     def remove(self, group: str, type_: str, name: str, tags: Tags | None = None) -> None:
-        """Nothing happens if it is not there. `name` may be an attribute's, too."""
+        """Removes a metric, by its name or attribute, if it is there."""
         for key in (_key(group, type_, name, "", tags), _key(group, type_, "", name, tags)):
             if key in self._metrics:
                 self._drop(key)
 
     def remove_tagged(self, **tags: str) -> None:
-        """Everything that has all these tags: of a topic that was deleted, of a connection that was closed."""
+        """Removes every metric that has all these tags: those of a deleted topic or a closed connection."""
         wanted = set(tags.items())
         fewest = min((self._by_tag.get(tag, []) for tag in wanted), key=len)
         for key in [key for key in fewest if wanted <= set(key.tags)]:
@@ -124,13 +124,13 @@ class Registry:
                 del self._by_tag[tag]
 
     def find(self, group: str, type_: str, name: str, tags: Tags | None = None) -> Metric | None:
-        """Looks without making one."""
+        """The metric of this name, or None; it is not made."""
         return self._metrics.get(_key(group, type_, name, "", tags)) or self._metrics.get(
             _key(group, type_, "", name, tags)
         )
 
     def __iter__(self) -> Iterator[tuple[MetricName, Metric]]:
-        """In the order of their names, so that those of one family stand together."""
+        """All metrics in the order of their names, so that those of one family stand together."""
         for callback in self._before_reading:
             callback()
         return iter(sorted([*self._metrics.items(), *self._collected()], key=lambda pair: pair[0]))

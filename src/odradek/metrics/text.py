@@ -80,7 +80,7 @@ def _labels(tags: Iterable[tuple[str, str]]) -> str:
 
 
 def _number(value: Number) -> str:
-    """Whole numbers as such: Prometheus reads both, people prefer these."""
+    """A number as text, whole ones without a point: Prometheus reads both, people prefer these."""
     if isinstance(value, int):
         return str(int(value))
     return str(int(value)) if value.is_integer() else repr(value)

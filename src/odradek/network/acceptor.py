@@ -71,7 +71,7 @@ class Acceptor:
             self._loop.register(self.socket, READABLE, self._on_readable, urgent=self.urgent)
 
     def stop(self) -> None:
-        """No more connections; the port is free."""
+        """Accepts no more connections and frees the port."""
         if self._is_started:
             self._loop.unregister(self.socket)
             self._is_started = False
@@ -132,7 +132,7 @@ class Acceptor:
         socket.close()
 
     def _pause(self, milliseconds: int | None = None) -> None:
-        """Connections stay in the backlog, for so long or until a slot is free."""
+        """Accepts nobody for so long, or until a slot is free; connections wait in the kernel's backlog."""
         self._loop.set_interest(self.socket, 0)
         self._blocked_since_ms = self._loop.ports.clock.mono_ms()
         if milliseconds is not None:

@@ -36,7 +36,7 @@ class ListenerConfig:
 
 
 def _own(config: Config, listener: str, name: str) -> int:
-    """Only what was set for this listener: the broker's value is a limit of its own."""
+    """The value that was set for this listener; the value for the whole broker is another limit, and no default."""
     return int(config.get(f"listener.name.{listener.lower()}.{name}", INT_MAX))
 
 

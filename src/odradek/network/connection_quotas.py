@@ -43,7 +43,7 @@ class ConnectionRate:
         self.throttle_ms = 0  # of the last one
 
     def record(self, now_ms: int) -> int:
-        """One more; for how long there should be none, in milliseconds."""
+        """Counts one connection. Returns for how many milliseconds there should be no other."""
         if now_ms - self._starts[self._last] >= WINDOW_MS:
             self._last = (self._last + 1) % WINDOWS  # that one is over: windows begin a second apart at least
             self._starts[self._last] = now_ms
@@ -122,7 +122,7 @@ class ConnectionQuotas:
         return self._rates_by_listener[listener]
 
     def is_protected(self, listener: str) -> bool:
-        """The only listener has nobody to be protected from."""
+        """Whether connections of other listeners make room for those of this one; the only listener has no others."""
         return listener == self.protected_listener and len(self._by_listener) > 1
 
     # Connections
@@ -136,22 +136,22 @@ class ConnectionQuotas:
         return self.is_protected(listener) or self.total < self.max_connections
 
     def exceeds_total(self) -> bool:
-        """A protected listener took more than the broker has: somebody else has to go."""
+        """Whether there are more connections than the broker may have: that does not hold a protected listener back."""
         return self.total > self.max_connections
 
     def when_slot(self, callback: Callable[[], object]) -> None:
-        """Once, when a connection has closed or a limit was raised."""
+        """Calls back once, when a connection has closed or a limit was raised."""
         self._waiting.append(callback)
 
     def record_rate(self, listener: str) -> int:
-        """One was accepted; for how many milliseconds no other should be."""
+        """Counts one that was accepted. Returns for how many milliseconds no other should be."""
         now_ms = self._mono_ms()
         own_ms = self._rates_by_listener[listener].record(now_ms)
         broker_ms = self.rate.record(now_ms)
         return own_ms if self.is_protected(listener) else max(own_ms, broker_ms)
 
     def add(self, listener: str, address: str) -> None:
-        """Counts a new connection; if it must not stay, raises and has not counted it."""
+        """Counts a new connection, or raises if it must not stay; then it is not counted."""
         self._check_address_rate(address)
         count = self._by_address.get(address, 0)
         if count >= self.per_address_overrides.get(address, self.max_per_address):
@@ -191,7 +191,7 @@ class ConnectionQuotas:
             raise ConnectionThrottled(throttle_ms)
 
     def _forget_idle_addresses(self, now_ms: int) -> None:
-        """The table must not grow with every address that ever came."""
+        """Drops addresses that have no connection: the table must not grow with every address that ever came."""
         if len(self._rates_by_address) >= 1024 and not len(self._rates_by_address) & 1023:
             idle = [address for address, rate in self._rates_by_address.items() if rate.is_idle(now_ms)]
             for address in idle:

@@ -28,7 +28,7 @@ __all__ = ["SASL_PROTOCOLS", "TLS_PROTOCOLS", "MakeTlsContext", "mechanisms", "t
 
 
 def tls_settings(config: Config, listener: str) -> TlsSettings:
-    """ConfigError for stores of Java's own formats: there is nothing in Python that reads them."""
+    """The TLS settings of a listener. Raises ConfigError for stores in Java's own formats: Python reads none."""
 
     def own(name: str) -> str:
         value = config.listener(listener, name)
@@ -53,7 +53,7 @@ def _endpoint(config: Config, listener: str) -> Endpoint:
 
 
 def mechanisms(config: Config, listener: str) -> list[Mechanism]:
-    """Those that `sasl.enabled.mechanisms` names. What we cannot serve yet is listed all the same, and refused."""
+    """The mechanisms that `sasl.enabled.mechanisms` names. Those that are not built are offered, too, and refused."""
     names = mechanism_names(config, listener)
     if not names:
         raise ConfigError(f"a SASL listener needs a mechanism: set sasl.enabled.mechanisms for {listener}")

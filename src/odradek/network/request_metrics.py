@@ -60,7 +60,7 @@ class RequestStats:
         self.size_count = 0
 
     def add(self, count: int, size: int) -> None:
-        """So many requests of that length."""
+        """Counts so many requests, all of that length."""
         self.count += count
         if size != self.size:
             self._hand_in_size()
@@ -68,7 +68,7 @@ class RequestStats:
         self.size_count += count
 
     def record(self, queue_us: int, local_us: int, remote_us: int = 0) -> None:
-        """Of a request that was not over at once. A part of it that was is one of the zeros of `hand_in`."""
+        """Records the times of a request that was not over at once; for the others `hand_in` records zeros."""
         if queue_us >= INSTANT_US:
             self._tell(QUEUE, queue_us)
         if local_us >= INSTANT_US:
@@ -137,7 +137,7 @@ class ApiMetrics:
 
 
 class RequestMetrics:
-    """All of them, by the first four bytes of a request, API key and version, and what its handler says it is."""
+    """The stats of requests, by their first four bytes (API key and version) and their handler's variation."""
 
     __slots__ = ("_apis", "_registry", "_unknown", "by_key_and_version")
 
@@ -149,7 +149,7 @@ class RequestMetrics:
         registry.before_reading(self.hand_in)
 
     def stats(self, key_and_version: int) -> RequestStats:
-        """Made when the first request of its kind comes; all that are of no kind share one, however many there are."""
+        """The stats of a kind of request, made when the first one comes; unknown APIs and versions share one."""
         found = self.by_key_and_version.get(key_and_version)
         if found is not None:
             return found

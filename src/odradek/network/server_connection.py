@@ -103,7 +103,7 @@ class ServerConnection(Connection):
 
     @property
     def is_busy(self) -> bool:
-        """An answer is owed, or on its way."""
+        """Whether an answer is still to be made or to be sent."""
         return self.is_parked or bool(self.unsent_bytes)
 
     # Requests
@@ -201,7 +201,7 @@ class ServerConnection(Connection):
         return []
 
     def _resume(self, pending: Pending[Answer]) -> None:
-        """The answer to the parked request is there; of a closed connection it is let go."""
+        """Sends the answer to the parked request, which is there now; for a closed connection it is dropped."""
         self._parked = None
         parts = self._value_of(pending)
         if self.is_closed:
@@ -236,7 +236,7 @@ class ServerConnection(Connection):
             self._answered.record_send(self.channel.mono_us() - self._held_up_us)
 
     def on_closed(self) -> None:
-        """Nobody waits any more for what is parked: a long poll would hold its memory until its time is over."""
+        """Cancels what the connection waits for: a long poll would hold its memory until its time is over."""
         parked, self._parked = self._parked, None
         if parked is not None:
             parked.cancel()
@@ -245,7 +245,7 @@ class ServerConnection(Connection):
     # Who it is
 
     def on_ready(self) -> None:
-        """TLS has shaken hands: without SASL, the certificate tells who it is."""
+        """The TLS handshake is over: without SASL, the certificate tells who the client is."""
         if self.authenticator is None:
             principal = self.selector.certificate_principal(self.transport.subject())
             if principal is None:
@@ -262,7 +262,7 @@ class ServerConnection(Connection):
         super()._begin(beginning, total)
 
     def _guarded(self, view: memoryview, end: int) -> int:
-        """Frame by frame: each may change who this is, or meet an end of the session."""
+        """Handles frame by frame before and between authentications: each frame may change who the client is."""
         at = 0
         while not self.blocked and end - at >= LENGTH_BYTES:
             behind = at + LENGTH_BYTES + self._checked(read_length(view, at)[0])
@@ -275,7 +275,7 @@ class ServerConnection(Connection):
         return at
 
     def _checked(self, size: int) -> int:
-        """A bare SASL token may be shorter than any request."""
+        """Checks the length of a frame. A bare SASL token may be shorter than any request."""
         if self.authenticator is not None and 0 <= size <= self.frame_bytes_max:
             return size
         return super()._checked(size)

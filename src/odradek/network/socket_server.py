@@ -98,12 +98,12 @@ class SocketServer:
         return listener
 
     def serve_with(self, serve: Serve) -> None:
-        """The requests of all the listeners are answered by this, from now on."""
+        """From now on the requests of all listeners are answered by `serve`."""
         for listener in self.listeners.values():
             listener.plan.channel.serve = serve
 
     def remove_listener(self, name: str) -> None:
-        """Closed, with all its connections."""
+        """Closes the listener and all its connections."""
         listener = self.listeners.pop(name)
         listener.acceptor.stop()
         for processor in listener.processors:
@@ -144,7 +144,7 @@ class SocketServer:
         return plan
 
     def _secure(self, plan: ProcessorPlan, endpoint: Endpoint) -> None:
-        """For the connections to come: those that are there keep what they have agreed on."""
+        """Sets up TLS and SASL for new connections; those that are open keep what they have agreed on."""
         if endpoint.protocol in TLS_PROTOCOLS:
             self._add_tls(plan)
         if endpoint.protocol in SASL_PROTOCOLS:
@@ -189,13 +189,13 @@ class SocketServer:
     # Processors
 
     def _processors_wanted(self, listener: Listener) -> int:
-        """The control plane has one, as in Kafka."""
+        """How many processors the listener should have: on the control plane one, as in Kafka."""
         if listener.plane == CONTROL_PLANE:
             return 1
         return ListenerConfig(self._config, listener.name).network_threads
 
     def _resize(self, listener: Listener, count: int) -> None:
-        """Nobody is disconnected: the processors that stay take over the connections of those that go."""
+        """Adds or removes processors. Those that stay take over the connections of those that go."""
         processors = listener.processors
         while len(processors) < count:
             processor = Processor(self._loop, self._next_processor, listener.plan, self._disconnected)
@@ -253,7 +253,7 @@ class SocketServer:
             callback(connection)
 
     def disconnect(self, is_meant: Callable[[ServerConnection], bool] = lambda _: True) -> int:
-        """Closes the connections that are meant; how many."""
+        """Closes the connections for which `is_meant` holds. Returns how many."""
         meant = [connection for connection in self.connections() if is_meant(connection)]
         for connection in meant:
             connection.close("disconnected by the broker")
@@ -263,7 +263,7 @@ class SocketServer:
         self.quotas.remove(connection.listener, connection.address[0])
 
     def _close_excess(self) -> None:
-        """A protected listener went beyond the broker's limit: the idlest connection of the others makes room."""
+        """Closes the idlest connection of the other listeners if a protected one went beyond the broker's limit."""
         if not self.quotas.exceeds_total():
             return
         others = [
@@ -291,7 +291,7 @@ class SocketServer:
         self.close()
 
     def close(self) -> None:
-        """At once."""
+        """Closes everything at once, without waiting for answers."""
         for listener in self.listeners.values():
             listener.acceptor.stop()
             for processor in listener.processors:

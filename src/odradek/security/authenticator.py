@@ -15,7 +15,7 @@ Reply = list[Any]
 
 
 class AuthStep(NamedTuple):
-    """What one frame has led to. Neither `principal` nor `has_failed`: go on."""
+    """What one frame has led to. With neither `principal` nor `has_failed` the exchange goes on."""
 
     reply: Reply | None = None  # the whole answer with its length
     principal: Principal | None = None
@@ -28,7 +28,7 @@ class Authenticator(Protocol):
     frame_bytes_max: int
 
     def receive(self, frame: memoryview) -> "AuthStep | Pending[AuthStep]":
-        """One frame. Never raises for what the peer sent: that is a step that has failed."""
+        """Takes one frame. Never raises for what the peer sent: that is a step that has failed."""
         ...
 
 

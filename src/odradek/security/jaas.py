@@ -26,7 +26,7 @@ class LoginModule(NamedTuple):
 
 
 def parse(text: str) -> LoginModule:
-    """ConfigError if it is not exactly one login module. The text is never shown: it has secrets."""
+    """Raises ConfigError if it is not exactly one login module. The text is never shown: it has secrets."""
     tokens = _tokens(text)
     if len(tokens) < 3 or tokens[-1] != ("=;", ";"):
         raise _malformed("it must end with a semicolon")

@@ -40,14 +40,14 @@ class MissingProtectionError(ConfigError):
 
 
 def check(config: Config) -> None:
-    """MissingProtectionError if there is a reason against the config."""
+    """Raises MissingProtectionError if the config asks for protection that is not there."""
     reason = missing(config)
     if reason is not None:
         raise MissingProtectionError(reason)
 
 
 def check_login(config: Config) -> None:
-    """MissingProtectionError if nobody could log in on a listener, whatever else is right or wrong."""
+    """Raises MissingProtectionError if nobody could log in on a listener, whatever else is right or wrong."""
     for endpoint in endpoints(config, "listeners"):
         if endpoint.protocol in SASL_PROTOCOLS:
             for reason in _missing_of_sasl(config, endpoint.listener):
@@ -142,7 +142,7 @@ def _missing_of_sasl(config: Config, listener: str) -> Iterator[str]:
 
 
 def _between_brokers_too(config: Config, listener: str) -> str:
-    """A broker has to accept the mechanism that it uses itself."""
+    """What else has to be set on the listener between brokers: a broker has to accept the mechanism that it uses."""
     name = "sasl.mechanism.inter.broker.protocol"
     is_met = listener != inter_broker_listener(config) or config[name] == MECHANISM
     return "" if is_met else f" and {name}={MECHANISM}"
@@ -161,7 +161,7 @@ def client_auth(config: Config, endpoint: Endpoint) -> str:
 
 
 def check_stores(config: Config, listener: str) -> None:
-    """ConfigError for stores of Java's own formats: there is nothing in Python that reads them."""
+    """Raises ConfigError for stores in Java's own formats: there is nothing in Python that reads them."""
     for name, location in _STORES:
         _check_store(name, str(config.listener(listener, name)), config.listener(listener, location))
 
@@ -195,7 +195,7 @@ def _has_trust(config: Config, listener: str) -> bool:
 
 
 def _missing_suites(config: Config, listener: str) -> Iterator[str]:
-    """OpenSSL would go on with suites that the list leaves out."""
+    """Reasons against a list of cipher suites: OpenSSL would use what it leaves out, or it has none of TLS 1.2."""
     suites = config.listener(listener, "ssl.cipher.suites") or ()
     versions = config.listener(listener, "ssl.enabled.protocols") or ()
     if not suites:

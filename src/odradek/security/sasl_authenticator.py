@@ -192,5 +192,5 @@ def _framed(header: RequestHeader, response: Response) -> Reply:
 
 
 def _error_code(answer: Reply) -> int:
-    """Of an answer to ApiVersions: behind the length and the correlation id, in every version."""
+    """The error code of an ApiVersions response: in every version it follows the length and the correlation id."""
     return int.from_bytes(b"".join(answer)[8:10], "big", signed=True)

@@ -34,7 +34,7 @@ _NAME = "ssl.principal.mapping.rules"
 
 
 def distinguished_name(subject: Subject) -> str:
-    """The most specific part first."""
+    """The subject of a certificate as text, the most specific part first."""
     return ",".join("+".join(_attribute(*pair) for pair in parts) for parts in reversed(subject))
 
 
