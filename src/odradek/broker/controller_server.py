@@ -140,7 +140,7 @@ class ControllerServer:
             )
 
     def _ensure_alone(self) -> None:
-        """Refuses a quorum with other voters: it would elect a leader, but a broker asks no controller on another node."""
+        """Refuses other voters: they would elect a leader, but a broker asks no controller on another node yet."""
         voters, me = self._shared.raft.voters, self._shared.raft.me
         if not voters.is_sole(me):
             raise StartRefused(

@@ -1,18 +1,14 @@
 """The brokers as a client of one listener sees them: where that listener of theirs is, and who is alive."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from odradek.handlers.call import BrokerCall
 from odradek.metadata.registration import BrokerRegistration, Endpoint
 
-if TYPE_CHECKING:
-    from odradek.metadata.image import MetadataImage
-
 
 def brokers_on(call: BrokerCall, *, include_fenced: bool = False) -> Iterator[tuple[BrokerRegistration, Endpoint]]:
     """Every broker that has the listener of this connection, with its address there; fenced ones if asked for."""
-    image: MetadataImage = call.services.metadata.image
+    image = call.services.metadata.image
     for broker in image.cluster.brokers.values():
         if broker.fenced and not include_fenced:
             continue

@@ -28,6 +28,7 @@ from odradek.protocol.declare import Request, Response, executor
 from odradek.protocol.errors import PeerProtocolError
 from odradek.protocol.messages.header import RequestHeader
 from odradek.protocol.parts import Part
+from odradek.reactor.file_range import FileRange
 from odradek.reactor.pending import Pending
 from odradek.security.principal import ANONYMOUS, Principal
 
@@ -383,5 +384,5 @@ def _deliver(parked: Pending[Answer], answer: Answer) -> None:
 def _release(answer: Answer) -> None:
     """Releases the file ranges of an answer that nobody will send: each keeps its file open."""
     for part in answer or ():
-        if not isinstance(part, (bytes, bytearray, memoryview)):
-            part.release()  # type: ignore[attr-defined]  # a reactor.file_range.FileRange
+        if isinstance(part, FileRange):
+            part.release()

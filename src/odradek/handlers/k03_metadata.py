@@ -21,8 +21,6 @@ not there, or not yet; UNKNOWN_TOPIC_ID; per partition: LEADER_NOT_AVAILABLE, LI
 REPLICA_NOT_AVAILABLE. A request that names a topic by neither name nor id fails as a whole, and at each topic.
 """
 
-from typing import TYPE_CHECKING
-
 from odradek.handlers.call import BrokerCall
 from odradek.handlers.cluster_nodes import brokers_on, controller_for_clients
 from odradek.handlers.partition_view import PartitionViews
@@ -46,10 +44,6 @@ from odradek.reactor.pending import Pending
 from odradek.reactor.slices import Slices
 from odradek.security import acl
 
-if TYPE_CHECKING:
-    pass
-
-
 WHOLE_ERROR_VERSION_MIN = 13
 NAMES_AT_ONCE = 1000
 
@@ -67,7 +61,7 @@ def refuse_metadata(request: MetadataRequest, error: errors.KafkaError, version:
 
 @serves(MetadataRequest, versions="0-13", refuse=refuse_metadata)
 def metadata(call: BrokerCall, request: MetadataRequest) -> MetadataResponse | Pending[MetadataResponse]:
-    image: MetadataImage = call.services.metadata.image
+    image = call.services.metadata.image
     views = PartitionViews(
         image, call.listener, only_reachable=call.version == 0, tells_missing_listener=call.version >= 6
     )

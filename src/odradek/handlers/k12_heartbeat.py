@@ -22,5 +22,5 @@ _ALIVE = HeartbeatResponse(error_code=0)  # the same for everybody, and nobody c
 @serves(HeartbeatRequest, versions="0-4")
 def heartbeat(call: BrokerCall, request: HeartbeatRequest) -> HeartbeatResponse | Pending[HeartbeatResponse]:
     call.demand(READ, GROUP, request.group_id)
-    answered: Pending[HeartbeatResponse] | None = call.services.groups.heartbeat(request)
+    answered = call.services.groups.heartbeat(request)
     return _ALIVE if answered is None else answered

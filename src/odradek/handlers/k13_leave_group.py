@@ -25,5 +25,5 @@ async def leave_group(call: BrokerCall, request: LeaveGroupRequest) -> LeaveGrou
     if call.version >= _WITH_MEMBERS:
         return await call.services.groups.leave(request.group_id, request.members)
     alone = MemberIdentity(member_id=request.member_id, group_instance_id=None)
-    left: LeaveGroupResponse = await call.services.groups.leave(request.group_id, [alone])
+    left = await call.services.groups.leave(request.group_id, [alone])
     return LeaveGroupResponse(error_code=left.members[0].error_code)

@@ -29,5 +29,4 @@ def sync_group(call: BrokerCall, request: SyncGroupRequest) -> Pending[SyncGroup
     if call.version >= _WITH_PROTOCOL and not is_told:
         raise errors.InconsistentGroupProtocol()
     call.demand(READ, GROUP, request.group_id)
-    answered: Pending[SyncGroupResponse] = call.services.groups.sync(request)
-    return answered
+    return call.services.groups.sync(request)

@@ -52,7 +52,6 @@ async def _described(call: BrokerCall, group_id: str) -> DescribedGroup:
     try:
         call.demand(acl.DESCRIBE, acl.GROUP, group_id)
         tells_missing = call.version >= _WITH_MESSAGE
-        described: DescribedGroup = await call.services.groups.describe(group_id, tells_missing=tells_missing)
-        return described
+        return await call.services.groups.describe(group_id, tells_missing=tells_missing)
     except errors.KafkaError as error:
         return DescribedGroup(error_code=error.code, group_id=group_id)

@@ -15,13 +15,12 @@ that is no number, an empty name, or a type that the release does not know.
 
 from collections.abc import Mapping
 
-from odradek.config.sources import DYNAMIC_BROKER_LOGGER_CONFIG, BrokerLayers, Described
+from odradek.config.sources import DYNAMIC_BROKER_LOGGER_CONFIG, Described
 from odradek.controller.topic_names import check_name
 from odradek.handlers import described_configs
 from odradek.handlers.call import AnyCall
 from odradek.handlers.config_resources import BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC, is_known
 from odradek.handlers.serves import serves
-from odradek.metadata.image import MetadataImage
 from odradek.protocol import errors
 from odradek.protocol.messages.k32_describe_configs import (
     DescribeConfigsRequest,
@@ -65,8 +64,8 @@ class _Asked:
     def __init__(self, call: AnyCall, request: DescribeConfigsRequest) -> None:
         self.call = call
         self.request = request
-        self.image: MetadataImage = call.services.metadata.image
-        self.layers: BrokerLayers = call.services.configs.current
+        self.image = call.services.metadata.image
+        self.layers = call.services.configs.current
         self.topics: dict[tuple[tuple[str, str], ...], list[DescribeConfigsResourceResult]] = {}
 
     def topic(self, overrides: Mapping[str, str]) -> list[DescribeConfigsResourceResult]:

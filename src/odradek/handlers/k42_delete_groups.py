@@ -40,7 +40,6 @@ async def _deleted(call: BrokerCall, group_id: str) -> int:
         if shares is not None and call.services.groups.is_share_group(group_id):
             await shares.groups.delete(group_id)
             return errors.NONE
-        code: int = await call.services.groups.delete(group_id)
-        return code
+        return await call.services.groups.delete(group_id)
     except errors.KafkaError as error:
         return error.code

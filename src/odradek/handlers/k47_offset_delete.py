@@ -29,7 +29,7 @@ async def offset_delete(call: BrokerCall, request: OffsetDeleteRequest) -> Offse
         if partition.error_code == errors.NONE
     ]
     places = [(name, partition.partition_index) for name, partition in waiting]
-    codes: list[int] | int = await call.services.groups.delete_offsets(request.group_id, places)
+    codes = await call.services.groups.delete_offsets(request.group_id, places)
     if isinstance(codes, int):
         return OffsetDeleteResponse(error_code=codes)
     for (_, partition), code in zip(waiting, codes, strict=True):

@@ -53,8 +53,7 @@ def consumer_group_heartbeat(
         call.version,
         lambda name: call.authorize(DESCRIBE, TOPIC, name),
     )
-    answered: Pending[ConsumerGroupHeartbeatResponse] = call.services.groups.consumer_heartbeat(request, caller)
-    return answered
+    return call.services.groups.consumer_heartbeat(request, caller)
 
 
 def demand_protocol(call: BrokerCall) -> None:

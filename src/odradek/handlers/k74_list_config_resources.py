@@ -31,7 +31,7 @@ def list_config_resources(call: BrokerCall, request: ListConfigResourcesRequest)
     wanted = [CLIENT_METRICS] if call.version == 0 else request.resource_types or _ALL
     if not all(is_known(call.services.release, kind) for kind in wanted):
         raise errors.UnsupportedVersion("A resource type is unknown.")
-    image: MetadataImage = call.services.metadata.image
+    image = call.services.metadata.image
     resources = [
         ConfigResource(resource_name=name, resource_type=kind)
         for kind in _ALL

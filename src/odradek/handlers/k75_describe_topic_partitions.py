@@ -13,7 +13,6 @@ from odradek.handlers.call import BrokerCall
 from odradek.handlers.partition_view import PartitionViews
 from odradek.handlers.serves import serves
 from odradek.handlers.topic_names import is_legal_name
-from odradek.metadata.image import MetadataImage
 from odradek.metadata.topics import TopicImage
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
@@ -40,7 +39,7 @@ def refuse_describe_topic_partitions(
 def describe_topic_partitions(
     call: BrokerCall, request: DescribeTopicPartitionsRequest
 ) -> DescribeTopicPartitionsResponse:
-    image: MetadataImage = call.services.metadata.image
+    image = call.services.metadata.image
     is_all = not request.topics
     names = list(image.topics.by_name) if is_all else sorted({topic.name for topic in request.topics})
     names = _from_cursor(names, request.cursor, is_all)

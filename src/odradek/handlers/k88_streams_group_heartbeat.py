@@ -50,10 +50,10 @@ async def streams_group_heartbeat(
     if not request.group_id:
         raise errors.InvalidRequest("GroupId can't be empty.")
     caller = Caller(call.client_id or "", f"/{call.address[0]}")
-    beaten: HeartbeatResult = await call.services.groups.streams_heartbeat(request, caller)
-    if beaten.missing and beaten.response.error_code == errors.NONE:
-        _create_topics(call, beaten)
-    return beaten.response
+    result = await call.services.groups.streams_heartbeat(request, caller)
+    if result.missing and result.response.error_code == errors.NONE:
+        _create_topics(call, result)
+    return result.response
 
 
 def demand_protocol(call: BrokerCall) -> None:
@@ -86,19 +86,19 @@ def _topics(topology: Topology) -> set[str]:
     return names
 
 
-def _create_topics(call: BrokerCall, beaten: HeartbeatResult) -> None:
-    names = [topic.name for topic in beaten.missing]
+def _create_topics(call: BrokerCall, result: HeartbeatResult) -> None:
+    names = [topic.name for topic in result.missing]
     if not call.authorize(CREATE, CLUSTER, CLUSTER_NAME):
         allowed = call.authorize_all(CREATE, TOPIC, names)
         refused = [name for name in names if name not in allowed]
         if refused:
-            _add_detail(beaten.response, f"Unauthorized to CREATE on topics {', '.join(refused)}.")
+            _add_detail(result.response, f"Unauthorized to CREATE on topics {', '.join(refused)}.")
             return
     creation = call.services.streams_topics
-    failed = creation.failures(beaten.missing)
+    failed = creation.failures(result.missing)
     if failed:
-        _add_detail(beaten.response, f"Creation failed: {', '.join(failed)}.")
-    creation.create(beaten.missing, beaten.response.heartbeat_interval_ms, call.principal, call.client_id)
+        _add_detail(result.response, f"Creation failed: {', '.join(failed)}.")
+    creation.create(result.missing, result.response.heartbeat_interval_ms, call.principal, call.client_id)
 
 
 def _add_detail(response: StreamsGroupHeartbeatResponse, detail: str) -> None:

@@ -25,7 +25,7 @@ from odradek.security.acl import CLUSTER_ACTION
 
 @serves(UpdateRaftVoterRequest, versions="0", on="controller", allow=on_cluster(CLUSTER_ACTION))
 def update_raft_voter(call: ControllerCall, request: UpdateRaftVoterRequest) -> UpdateRaftVoterResponse:
-    raft: RaftClient = call.services.raft
+    raft = call.services.raft
     return UpdateRaftVoterResponse(error_code=_refusal(call, raft, request).code, current_leader=_leader(raft))
 
 
