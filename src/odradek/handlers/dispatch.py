@@ -151,7 +151,10 @@ class Dispatcher(Generic[S]):
             return self._serve_with_faults(self.faults, route, call, request, frame, at)
         if route.takes_long:
             return self._answer(route, call, request)
-        try:  # `_answer` for produce, fetch and others like them
+        # What follows is `_answer` and `_settled` for a handler that needs no permission for the whole request and is
+        # not async: produce, fetch and others like them. Their answer is nearly always there at once; if it is not,
+        # `_settled` goes on from where this has come to, and the handler has been called once either way.
+        try:
             answer = route.handler(call, request)
             if type(answer) is route.response:
                 if route.count_at_once is not None:
