@@ -90,6 +90,7 @@ def of_kafka(release: str, scope: str) -> dict[str, dict[str, object]]:
     return listed
 
 
+@pytest.mark.contract("I2", "I4", "I8", "I9", "I20")
 @pytest.mark.parametrize(("release", "scope"), SCOPES)
 def test_the_table_equals_kafkas(release: str, scope: str) -> None:
     rows = TABLES[scope].at(release)
@@ -109,6 +110,7 @@ def test_what_only_3_9_has_is_listed_and_belongs_to_no_profile(scope: str) -> No
     assert {name: as_kafka_lists_it(row, scope) for name, row in only.items()} == {n: listed[n] for n in only}
 
 
+@pytest.mark.contract("I6")
 @pytest.mark.parametrize("release", KAFKA)
 @pytest.mark.parametrize("table", dict.fromkeys(TABLES.values()), ids=lambda table: table.name)
 def test_every_default_passes_its_own_checks(table: Table, release: str) -> None:
@@ -122,6 +124,7 @@ def test_every_default_passes_its_own_checks(table: Table, release: str) -> None
 VALUES = json.loads((DATA / "config-values.json").read_text())
 
 
+@pytest.mark.contract("I14")
 @pytest.mark.parametrize("release", VALUES["accepts"])
 def test_validators_accept_what_kafkas_accept(release: str) -> None:
     differences = []
@@ -145,6 +148,7 @@ def accepts(row: Definition, text: str | None) -> bool:
 TYPES = json.loads((DATA / "config-types.json").read_text())
 
 
+@pytest.mark.contract("I7")
 @pytest.mark.parametrize("kind", [BOOLEAN, STRING, INT, SHORT, LONG, DOUBLE, LIST], ids=lambda kind: kind.name)
 def test_types_parse_and_print_as_in_java(kind: Type) -> None:
     for text, is_valid, expected, printed in TYPES[kind.name]:

@@ -123,6 +123,7 @@ def written_again(batch):
     )
 
 
+@pytest.mark.contract("A100", "A101", "A103")
 @pytest.mark.parametrize("case", CASES)
 def test_writes_the_same(case):
     for batch in batches(raw(case["hex"])):
@@ -158,6 +159,7 @@ def test_recompressed_into_every_codec(case):
             assert list(again.records_as_written()) == list(batch.records_as_written())
 
 
+@pytest.mark.contract("A103")
 @pytest.mark.parametrize("to_magic", [0, 1])
 @pytest.mark.parametrize("case", CASES)
 def test_converted_down(case, to_magic):

@@ -157,6 +157,7 @@ def test_a_dynamic_config_goes_all_the_way(broker, client):
     assert broker.node.executor.workers == 5, "it is in the metadata log"
 
 
+@pytest.mark.contract("D52", "E46")
 def test_a_failing_metadata_dir_ends_it_with_one_line(broker, client):
     make(client, "t")
     broker.node.disk.fail("fsync", EIO, path="__cluster_metadata")

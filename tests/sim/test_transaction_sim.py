@@ -47,6 +47,7 @@ def values(reader, index=0, prefix=b"", **options):
     return [value for value in reader.read("t", index, **options) if value.startswith(prefix)]
 
 
+@pytest.mark.contract("A151")
 @pytest.mark.parametrize("version", [1, 2])
 def test_what_is_committed_is_seen_and_what_is_aborted_is_not(broker, version):
     producer = client(broker, f"seen {version}", version=version)

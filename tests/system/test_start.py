@@ -86,6 +86,7 @@ def refused(*arguments, status=1, **more):
     return error
 
 
+@pytest.mark.contract("D7", "D8", "D9")
 def test_it_serves_when_it_says_so_and_stops_cleanly(tmp_path):
     data = tmp_path / "data"
     with BrokerProcess("--data", str(data)) as broker:
@@ -455,6 +456,7 @@ class ServerByScript:
         self.stop()
 
 
+@pytest.mark.contract("D1", "D2", "D8")
 def test_kafkas_scripts_format_start_and_stop(tmp_path):
     with ServerByScript(tmp_path / "server") as server:
         unformatted = script("kafka-server-start.sh", server.config)

@@ -227,6 +227,7 @@ def in_both(names):
     return pytest.mark.parametrize(("broker", "name"), pairs, indirect=["broker"])
 
 
+@pytest.mark.contract("D43", "I19")
 @in_both(EFFECTS)
 def test_effect_of(broker, change, name):
     value, look, expected = EFFECTS[name]
@@ -335,6 +336,7 @@ def test_protection_that_another_broker_has_set_keeps_this_one_from_starting():
         broker.restart()
 
 
+@pytest.mark.contract("D22")
 def test_this_brokers_own_value_hides_that_of_all(broker, change):
     configs = broker.server.shared.configs
     configs.update({"num.io.threads": "3"}, {"num.io.threads": "5"})

@@ -21,6 +21,7 @@ def own_image(broker):
     return broker.server.shared.cache.image.cluster.brokers.get(1)
 
 
+@pytest.mark.contract("D13")
 def test_the_states_come_in_kafkas_order_and_are_told(broker):
     states = []
     broker.world.run_until(lambda: broker.server.broker is not None)
@@ -34,6 +35,7 @@ def test_the_states_come_in_kafkas_order_and_are_told(broker):
     assert ["STARTING." in told[0], "Successfully registered" in told[1], "to RECOVERY" in told[2]] == [True] * 3
 
 
+@pytest.mark.contract("D45")
 def test_it_is_fenced_until_everything_is_ready(broker):
     fenced = []
     broker.world.run_until(lambda: broker.server.broker is not None)
@@ -47,6 +49,7 @@ def test_it_is_fenced_until_everything_is_ready(broker):
     assert broker.server.is_ready
 
 
+@pytest.mark.contract("D31")
 def test_what_it_registers(broker):
     broker.wait_until_ready()
     image = own_image(broker)
@@ -77,6 +80,7 @@ def test_a_controlled_shutdown_is_quick_and_leaves_it_out_of_the_cluster(broker)
     assert image.fenced or image.in_controlled_shutdown
 
 
+@pytest.mark.contract("D50")
 def test_a_stop_in_the_middle_of_the_start(broker):
     for milliseconds in range(0, 60, 7):
         broker.world.run_for(milliseconds)

@@ -116,6 +116,7 @@ def test_a_verification_is_no_adding_of_partitions(broker, client):
 # Errors
 
 
+@pytest.mark.contract("E45", "J6")
 def test_every_code_of_an_answer_counts(broker, client):
     client.ask(MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in ("t", "no", "a b")]), 9)
     # t and its two partitions; Metadata has no code of its own before version 13

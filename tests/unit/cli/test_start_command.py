@@ -16,6 +16,7 @@ def asked(*arguments):
     return start.server_options(parser.parse_args(["start", *arguments]))
 
 
+@pytest.mark.contract("D11")
 def test_without_flags_it_is_one_node_on_the_usual_port(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     options = asked()

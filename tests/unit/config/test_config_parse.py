@@ -19,6 +19,7 @@ def parse(release: str = "4.3", **more: object):
     return broker.TABLE.parse({**KRAFT, **changes}, release)
 
 
+@pytest.mark.contract("K17")
 def test_defaults_are_those_of_the_release() -> None:
     assert parse("3.3")["num.recovery.threads.per.data.dir"] == 1
     assert parse("4.3")["num.recovery.threads.per.data.dir"] == 2
@@ -56,6 +57,7 @@ def test_a_warning_is_one_line_whatever_the_name() -> None:
     assert "\n" not in warning
 
 
+@pytest.mark.contract("I5")
 def test_a_required_name_is_named_when_it_is_missing() -> None:
     with pytest.raises(ConfigError, match=r'"process\.roles"'):
         broker.TABLE.parse({})
@@ -63,6 +65,7 @@ def test_a_required_name_is_named_when_it_is_missing() -> None:
         consumer.TABLE.parse({"bootstrap.servers": "h:1", "value.deserializer": "x"})
 
 
+@pytest.mark.contract("I7")
 def test_a_bad_value_names_key_value_and_what_is_allowed() -> None:
     with pytest.raises(ConfigError) as caught:
         parse(**{"log.message.timestamp.type": "Never"})
@@ -155,6 +158,7 @@ def test_without_advertised_listeners_all_but_the_controllers_are() -> None:
     assert [one.listener for one in advertised(parse())] == ["PLAINTEXT"]
 
 
+@pytest.mark.contract("I2")
 def test_every_row_says_what_it_is_and_why_it_is_not_served() -> None:
     for table in (broker.TABLE, producer.TABLE, consumer.TABLE):
         for row in table.rows.values():

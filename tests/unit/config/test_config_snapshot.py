@@ -45,6 +45,7 @@ def listener_config(release: str = "4.3", **more: str) -> ListenerConfig:
     return ListenerConfig.from_config(broker.TABLE.parse({**KRAFT, **names}, release))
 
 
+@pytest.mark.contract("I10")
 def test_fields_have_the_values_of_the_config() -> None:
     config = log_config(cleanup_policy="compact,delete", segment_bytes="2000000")
     assert config.segment_bytes == 2_000_000
@@ -124,6 +125,7 @@ def test_a_subclass_adds_to_the_fields() -> None:
     assert not hasattr(more, "__dict__")
 
 
+@pytest.mark.contract("I10")
 @pytest.mark.parametrize(
     ("declared", "message"),
     [

@@ -23,6 +23,7 @@ def sources_of(name: str, of: BrokerLayers, overrides=None) -> list[tuple[str, s
     return [(one.name, one.text, one.source.name) for one in described.synonyms]
 
 
+@pytest.mark.contract("I18")
 def test_each_layer_hides_the_next() -> None:
     name, broker_name = "max.message.bytes", "message.max.bytes"
     static, default, dynamic = {broker_name: "4"}, {broker_name: "3"}, {broker_name: "2"}

@@ -65,6 +65,7 @@ def test_a_controller_tells_its_own_apis():
     assert (response.finalized_features, response.finalized_features_epoch) == ([], -1)
 
 
+@pytest.mark.contract("E34")
 @pytest.mark.parametrize("name", ["", "bad name!", "-a", "a-", ".a", "a\n"])
 def test_a_software_name_is_a_plain_word(name):
     peer = Peer()
@@ -80,6 +81,7 @@ def test_of_a_long_name_only_the_beginning_is_kept():
     assert (peer.client_software_name, peer.client_software_version) == ("n" * 128, "v" * 128)
 
 
+@pytest.mark.contract("E33", "E34")
 def test_the_connection_learns_the_clients_software():
     peer = Peer()
     Handlers().ask(ApiVersionsRequest(**CLIENT), 3, peer)

@@ -176,6 +176,7 @@ def envelope(data: bytes, **fields: Any) -> EnvelopeRequest:
     )
 
 
+@pytest.mark.contract("K8", "K10")
 def test_a_forwarded_request_is_served_in_the_name_of_its_client(controller: Controller) -> None:
     seen = []
 

@@ -199,6 +199,7 @@ def test_what_cannot_be_deleted(plane, offset, topic, error):
     assert delete(plane, offset, topic=topic) == (error.code, -1)
 
 
+@pytest.mark.contract("F47")
 def test_deletion_waits_for_live_replicas(plane):
     from odradek.protocol.messages.metadata_brokers import RegisterBrokerRecord
 

@@ -35,6 +35,7 @@ def beat(handlers, version=4):
     return handlers.dispatcher.serve(Peer(), memoryview(framed(HeartbeatRequest(group_id="g"), version)))
 
 
+@pytest.mark.contract("D40")
 def test_a_function_is_answered_at_once_with_its_correlation_id(on_heartbeat):
     handlers = on_heartbeat(lambda call, request: HeartbeatResponse(throttle_time_ms=len(request.group_id)))
     for version in range(5):  # 4 is flexible, and so is its response header
@@ -42,6 +43,7 @@ def test_a_function_is_answered_at_once_with_its_correlation_id(on_heartbeat):
         assert response.throttle_time_ms == (1 if version else 0)
 
 
+@pytest.mark.contract("E30", "E33")
 def test_a_call_knows_who_asked(on_heartbeat):
     seen = []
 
@@ -58,6 +60,7 @@ def test_a_call_knows_who_asked(on_heartbeat):
     ]
 
 
+@pytest.mark.contract("E49")
 def test_no_answer_is_none(on_heartbeat):
     assert beat(on_heartbeat(lambda call, request: None)) is None
 
@@ -71,6 +74,7 @@ def test_an_error_of_the_table_becomes_the_response(on_heartbeat):
     assert handlers.errors == []
 
 
+@pytest.mark.contract("E46")
 def test_an_unexpected_error_is_told_once_and_answered(on_heartbeat):
     def handler(call, request):
         raise ZeroDivisionError
@@ -172,6 +176,7 @@ def refused(handlers, frame):
         handlers.dispatcher.serve(Peer(), memoryview(bytes.fromhex(frame)))
 
 
+@pytest.mark.contract("E50")
 @pytest.mark.parametrize(
     "frame",
     [
@@ -366,6 +371,7 @@ def test_an_answer_that_comes_too_late_lets_its_files_go(on_heartbeat, monkeypat
     assert handlers.world.run_until(lambda: records.is_released, 1000)
 
 
+@pytest.mark.contract("F4")
 def test_whoever_waits_for_an_answer_is_called_once(on_heartbeat):
     waits, told = [], []
 

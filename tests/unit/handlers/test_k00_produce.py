@@ -53,11 +53,13 @@ def test_every_version_of_a_3_3(old_plane, version):
     assert values(old_plane) == ["a"]
 
 
+@pytest.mark.contract("E66")
 def test_acks_0_has_no_answer(plane):
     assert plane.produce("a", acks=0) is None
     assert values(plane) == ["a"]
 
 
+@pytest.mark.contract("E67")
 def test_acks_0_closes_the_connection_over_an_error(plane):
     for broken in ({"topic": "nope"}, {"records": batch(b"a")[:-1]}):
         with pytest.raises(PeerProtocolError):
@@ -286,7 +288,7 @@ def test_another_codec_is_rewritten_in_a_job(plane):
     assert data[ATTRIBUTES_OFFSET + 1] & 7 == compression.GZIP and len(data) < 200
 
 
-@pytest.mark.contract("F17")
+@pytest.mark.contract("F17", "F18")
 def test_a_partition_that_is_lost_while_its_records_are_checked(plane):
     waiting = plane.send(plane.produce_request(large()), 9)
     plane.delete_topic("t")
@@ -330,7 +332,7 @@ def test_whoever_may_not_write_learns_nothing(plane):
     assert not values(plane)
 
 
-@pytest.mark.contract("F5")
+@pytest.mark.contract("F5", "F8")
 def test_with_other_replicas_acks_all_waits_for_them(plane):
     plane.create_topic("r", replicas=(1, 2))
     waiting = plane.send(plane.produce_request(batch(b"a"), topic="r", timeout_ms=500), 9)

@@ -98,7 +98,7 @@ def test_a_topic_that_is_not_for_old_readers_is_refused_whatever_is_in_it(old_pl
     assert values(old_plane.fetch_one("new", version=version_max + 1)) == ["a"]
 
 
-@pytest.mark.contract("F20")
+@pytest.mark.contract("E71", "F20", "F47")
 @pytest.mark.parametrize("version", [12, 17])  # who asks stands in another place from 15 on
 def test_nothing_past_the_high_watermark(plane, version):
     plane.create_topic("r", replicas=(1, 2))
@@ -165,6 +165,7 @@ def test_a_topic_that_was_made_again_is_another(plane):
 # Limits.
 
 
+@pytest.mark.contract("E76")
 def test_a_small_limit_gets_whole_batches_and_at_least_one(plane):
     for number in range(3):
         plane.produce(str(number) * 100)
@@ -175,6 +176,7 @@ def test_a_small_limit_gets_whole_batches_and_at_least_one(plane):
     assert values(two) == ["0" * 100, "1" * 100]
 
 
+@pytest.mark.contract("E76")
 def test_only_the_first_partition_may_exceed_the_limit(plane):
     for index in range(2):
         plane.produce("x" * 100, index=index)
@@ -216,7 +218,7 @@ def now_ms(plane):
     return plane.loop.ports.clock.mono_ms()
 
 
-@pytest.mark.contract("F5")
+@pytest.mark.contract("E75", "F5")
 def test_an_append_ends_the_wait(plane):
     answer, _ = waiting_fetch(plane, ("t", 0, 0), ("t", 1, 0))
     began_ms = now_ms(plane)
@@ -228,6 +230,7 @@ def test_an_append_ends_the_wait(plane):
     assert plane.replicas.purgatories["Fetch"].size == 0
 
 
+@pytest.mark.contract("B98")
 def test_records_that_the_reader_may_not_see_yet_end_no_wait(plane):
     answer, pending = waiting_fetch(plane, ("t", 0, 0), isolation_level=1)
     log = plane.partition().log
@@ -240,6 +243,7 @@ def test_records_that_the_reader_may_not_see_yet_end_no_wait(plane):
     assert values(answer().responses[0].partitions[0])[0] == "open"
 
 
+@pytest.mark.contract("E75")
 def test_time_ends_the_wait(plane):
     began_ms = now_ms(plane)
     answer, _ = waiting_fetch(plane, ("t", 0, 0), max_wait_ms=700)
@@ -250,6 +254,7 @@ def test_time_ends_the_wait(plane):
     assert expired.count == 1
 
 
+@pytest.mark.contract("E75")
 def test_min_bytes_gathers_from_several_partitions(plane):
     size = len(batch(b"a"))
     answer, pending = waiting_fetch(plane, ("t", 0, 0), ("t", 1, 0), min_bytes=2 * size)
@@ -365,6 +370,7 @@ def test_a_new_request_of_the_session_ends_the_one_that_waits(plane):
     assert answer().error_code == errors.InvalidFetchSessionEpoch.code
 
 
+@pytest.mark.contract("E74")
 def test_min_bytes_zero_does_not_wait(plane):
     response = plane.fetch(("t", 0, 0), min_bytes=0, max_wait_ms=5000)
     assert response.responses[0].partitions[0].error_code == 0
@@ -445,6 +451,7 @@ def test_a_session_goes_on_after_an_unknown_isolation_level(plane):
 # Transactions.
 
 
+@pytest.mark.contract("B98", "E71")
 def test_read_committed(plane):
     log = plane.log()
     for producer, sequence in ((7, 0), (8, 0)):
@@ -516,6 +523,7 @@ def real(tmp_path):
     made.close()
 
 
+@pytest.mark.contract("E77", "G45")
 def test_much_is_sent_from_the_file(real):
     for _ in range(20):
         real.produce("x" * 10_000)

@@ -54,6 +54,7 @@ def test_a_file_registers_what_the_table_says(kind):
         assert list(served.versions) == stable, api
 
 
+@pytest.mark.contract("E51")
 @pytest.mark.parametrize("release", releases.ALL)
 @pytest.mark.parametrize("kind", [releases.BROKER, releases.CONTROLLER])
 def test_what_is_advertised_is_served(release, kind):

@@ -21,6 +21,7 @@ def partition():
     return Partition(log_config=config(index_interval_bytes=INTERVAL))
 
 
+@pytest.mark.contract("G33")
 def test_offsets_follow_each_other_and_epochs_are_noted(partition):
     first = partition.append(b"a", b"b", leader_epoch=3)
     second = partition.append(b"c", leader_epoch=5)
@@ -49,7 +50,7 @@ def test_the_kind_of_timestamp_may_change_while_the_log_is_open(partition):
     assert kept == [(CREATE_TIME, NOW - 5), (LOG_APPEND_TIME, NOW + 9), (CREATE_TIME, NOW - 5)]
 
 
-@pytest.mark.contract("F24")
+@pytest.mark.contract("F23", "F24")
 def test_a_batch_that_comes_again_gets_its_old_offset(partition):
     for sequence in range(7):
         partition.append(b"x", producer=1, sequence=sequence)
@@ -105,6 +106,7 @@ def test_silent_producers_expire_but_not_with_an_open_transaction(partition):
     assert partition.append(b"x", producer=1, sequence=55).first_offset == 2  # unknown: any sequence may begin
 
 
+@pytest.mark.contract("B99")
 def test_an_open_transaction_holds_the_last_stable_offset(partition):
     log = partition.log
     partition.append(b"plain")
@@ -227,6 +229,7 @@ def test_roll_where_relative_offsets_end(partition):
     assert partition.log.log_end_offset == 2**31 + 1
 
 
+@pytest.mark.contract("G40")
 def test_the_indexes_of_a_sealed_segment_are_complete(partition):
     for number in range(10):
         partition.append(b"x" * 50, timestamp=NOW + number)

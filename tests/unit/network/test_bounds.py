@@ -136,6 +136,7 @@ class Newcomer:
         return self.number
 
 
+@pytest.mark.contract("E15", "E22")
 def test_those_that_nobody_has_time_for_stay_in_the_backlog(real_rig):
     loop = real_rig.start().loop
     is_rush = [True]
@@ -304,6 +305,7 @@ def test_who_leaves_the_line_for_memory_is_forgotten(rig):
 # Connections
 
 
+@pytest.mark.contract("E37")
 def test_an_address_may_hold_so_many_connections(rig):
     rig.start(overrides={"max.connections.per.ip": "2"})
     clients = [rig.connect() for _ in range(3)]
@@ -350,6 +352,7 @@ def test_a_raised_limit_lets_the_waiting_in(rig):
     rig.until(lambda: waiting.frames())
 
 
+@pytest.mark.contract("E38")
 def test_the_listener_between_brokers_takes_the_place_of_an_idle_client(rig):
     rig.start(overrides={"max.connections": "2"})  # PLAINTEXT is between brokers
     external = rig.add_listener("EXTERNAL")
@@ -364,6 +367,7 @@ def test_the_listener_between_brokers_takes_the_place_of_an_idle_client(rig):
     assert rig.server.quotas.total == 2
 
 
+@pytest.mark.contract("J2")
 def test_connections_that_come_too_fast_wait(sim_rig):
     sim_rig.start(overrides={"max.connection.creation.rate": "2"})
     clients = [sim_rig.connect() for _ in range(40)]
@@ -378,6 +382,7 @@ def test_connections_that_come_too_fast_wait(sim_rig):
     assert not any(client.is_closed for client in clients)
 
 
+@pytest.mark.contract("E18")
 def test_an_address_that_connects_too_fast_is_closed_after_a_while(sim_rig):
     sim_rig.start()
     sim_rig.server.quotas.address_rate_limit = 1
@@ -432,6 +437,7 @@ def test_a_flood_does_not_keep_others_waiting(sim_rig):
     assert flood.correlation_ids() == list(range(300))
 
 
+@pytest.mark.contract("E7")
 def test_the_control_plane_is_served_first(sim_rig):
     order = []
 

@@ -38,6 +38,7 @@ def sending(file, size):
     return serve
 
 
+@pytest.mark.contract("E77")
 def test_a_range_is_sent_between_the_bytes_around_it(rig, file, content):
     size = 2 * MB
     client = rig.start(sending(file, size)).connect()

@@ -41,6 +41,7 @@ def test_every_name_is_one_of_kafkas(sim_rig, version):
         assert not attribute or attribute in known[found], (found, attribute)
 
 
+@pytest.mark.contract("J4")
 def test_requests_are_counted_by_api_and_version(rig):
     client = rig.start().connect()
     rig.ask(client, b"".join(request(number, b"x" * 90) for number in range(50)), count=50)
@@ -62,6 +63,7 @@ def test_requests_are_counted_by_api_and_version(rig):
         assert find(time, request="Fetch").count == 2
 
 
+@pytest.mark.contract("E56", "J4")
 def test_the_time_of_a_parked_request_is_remote(sim_rig):
     pendings = []
 

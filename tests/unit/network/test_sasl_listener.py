@@ -154,6 +154,7 @@ def reauthenticating(rig):
     return start(rig, overrides={"connections.max.reauth.ms": "60000"})
 
 
+@pytest.mark.contract("E32")
 def test_a_session_that_has_expired_ends(sim_rig):
     client = reauthenticating(sim_rig).connect()
     frames = sim_rig.ask(client, handshake() + token(), count=2)
@@ -167,6 +168,7 @@ def test_a_session_that_has_expired_ends(sim_rig):
     assert sum(processor.expired_sessions for processor in sim_rig.listener.processors) == 1
 
 
+@pytest.mark.contract("E31")
 def test_who_authenticates_again_may_go_on(sim_rig):
     client = reauthenticating(sim_rig).connect()
     sim_rig.ask(client, handshake() + token(), count=2)

@@ -43,6 +43,7 @@ def test_a_long_frame_arrives_as_it_was_sent(rig, size):
     assert rig.server.memory.used_bytes == 0
 
 
+@pytest.mark.contract("E49", "E66")
 def test_nothing_is_sent_for_none(rig):
     def serve(connection, frame):
         return None if correlation_id_of(frame) % 2 else echo(connection, frame)
@@ -92,6 +93,7 @@ class Parking:
         pending.resolve([answer_of(correlation_id, b"later")])
 
 
+@pytest.mark.contract("E28")
 def test_what_follows_a_parked_request_waits_for_it(rig):
     serve = Parking(rig)
     client = rig.start(serve).connect()
@@ -106,6 +108,7 @@ def test_what_follows_a_parked_request_waits_for_it(rig):
     rig.until(lambda: client.correlation_ids() == [1, 2, 3, 4, 5])
 
 
+@pytest.mark.contract("E35")
 def test_requests_that_come_while_one_is_parked_are_read_later(rig):
     serve = Parking(rig)
     client = rig.start(serve).connect()
@@ -131,6 +134,7 @@ def test_a_pending_that_is_done_already_is_an_answer(rig):
     assert client.correlation_ids() == [1, 2]
 
 
+@pytest.mark.contract("E37")
 def test_a_parked_request_of_a_client_that_has_left_is_given_up(rig):
     serve = Parking(rig)
     client = rig.start(serve).connect()
@@ -146,6 +150,7 @@ def test_a_parked_request_of_a_client_that_has_left_is_given_up(rig):
     assert rig.errors == []
 
 
+@pytest.mark.contract("E39")
 def test_an_answer_that_meets_a_close_lets_its_file_go(rig):
     serve = Parking(rig)
     rig.start(serve).connect().send(request(1, b"park"))
@@ -243,6 +248,7 @@ def test_a_frame_too_long_for_its_api_is_refused_by_its_first_bytes(rig):
     assert not rig.server.connections()
 
 
+@pytest.mark.contract("E28")
 def test_a_throttled_connection_is_answered_but_not_served_for_a_while(rig):
     served = []
 
@@ -272,6 +278,7 @@ def test_a_handler_may_close_the_connection(rig):
     assert rig.errors == []
 
 
+@pytest.mark.contract("E9", "E14")
 def test_processors_come_and_go_without_disconnecting_anybody(rig):
     rig.start(overrides={"num.network.threads": "3"})
     clients = [rig.connect() for _ in range(6)]
@@ -287,6 +294,7 @@ def test_processors_come_and_go_without_disconnecting_anybody(rig):
     rig.until(lambda: len(rig.server.connections()) == 7)
 
 
+@pytest.mark.contract("D51")
 def test_stop_waits_for_the_answers_that_are_owed(rig):
     serve = Parking(rig)
     client = rig.start(serve).connect()
@@ -303,6 +311,7 @@ def test_stop_waits_for_the_answers_that_are_owed(rig):
     rig.ports.network.listen(*address).close()
 
 
+@pytest.mark.contract("E39")
 def test_stop_does_not_wait_for_ever(rig):
     serve = Parking(rig)
     client = rig.start(serve).connect()
@@ -313,6 +322,7 @@ def test_stop_does_not_wait_for_ever(rig):
     assert rig.server.quotas.total == 0
 
 
+@pytest.mark.contract("D53")
 def test_a_listener_can_be_removed(rig):
     rig.start()
     late = rig.add_listener("LATE")
@@ -326,7 +336,7 @@ def test_a_listener_can_be_removed(rig):
     rig.ports.network.listen(*late.address).close()
 
 
-@pytest.mark.contract("C56")
+@pytest.mark.contract("C56", "E26", "E33")
 def test_a_connection_tells_who_and_where_it_is(rig):
     client = rig.start().connect()
     rig.until(lambda: rig.server.connections())

@@ -122,6 +122,7 @@ def test_recordings_cover_every_profile_listener_and_shape():
     }
 
 
+@pytest.mark.contract("E51", "K17")
 @pytest.mark.parametrize(("profile", "listener", "version", "answer"), ANSWERED, ids=case_name)
 def test_advertises_what_the_release_did(profile, listener, version, answer):
     assert list(profile.api_versions(listener).items()) == list(answer.api_versions.items())

@@ -90,6 +90,7 @@ def loop(ports):
     return Loop(ports)
 
 
+@pytest.mark.contract("E21")
 def test_a_turn_serves_input_then_timers(loop, ports):
     seen = []
     loop.register(Source(3), READABLE, lambda readiness: seen.append(("input", readiness)))
@@ -266,6 +267,7 @@ def test_in_a_crowd_who_had_to_wait_for_the_machine_is_not_slow(loop, ports):
         assert served == numbers, "first come, first served"
 
 
+@pytest.mark.contract("E22")
 def test_who_is_new_waits_for_who_is_known(loop, ports):
     served = []
 
@@ -396,6 +398,7 @@ def test_urgent_sources_come_before_all_that_waits(loop, ports):
     assert served == ["data", "control", "data"]
 
 
+@pytest.mark.contract("E55", "F4")
 def test_what_a_handler_satisfies_goes_on_right_behind_it(loop, ports):
     seen = []
     pending = loop.pending()
@@ -502,6 +505,7 @@ def test_time_in_a_poll_is_idle_time_and_no_slow_turn(loop):
     assert loop.slow_turns == 0
 
 
+@pytest.mark.contract("E24", "E25")
 def test_an_error_of_a_handler_goes_to_one_place_and_the_turn_goes_on(ports):
     told, seen = [], []
     loop = Loop(ports, on_error=lambda error, what: told.append(str(error)))

@@ -88,6 +88,7 @@ def test_a_list_may_hold_any_bytes_like_item() -> None:
     assert scan(built).values().to_list() == [b"a", wide.tobytes(), None]
 
 
+@pytest.mark.contract("A102")
 @pytest.mark.parametrize(
     ("headers", "kind", "words"),
     [

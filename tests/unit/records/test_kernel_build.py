@@ -154,6 +154,7 @@ def test_columns_that_do_not_hold_together_are_refused() -> None:
         build(good, headers=headers_column([[], [(None, b"")]]), default_timestamp=TIME)
 
 
+@pytest.mark.contract("A98")
 def test_builder_appends_until_full() -> None:
     builder = BatchBuilder(500)
     count = 0
@@ -165,6 +166,7 @@ def test_builder_appends_until_full() -> None:
     assert scan(batch).values().to_list() == [b"v" * 50] * count
 
 
+@pytest.mark.contract("A98")
 def test_builder_takes_a_first_record_of_any_size() -> None:
     builder = BatchBuilder(100)
     assert builder.append(TIME, None, b"v" * 10_000)
@@ -222,6 +224,7 @@ def test_builder_without_records_builds_nothing() -> None:
         BatchBuilder().build()
 
 
+@pytest.mark.contract("A64")
 def test_estimate_is_never_too_small() -> None:
     for size in (0, 63, 64, 8191, 8192, 100_000):
         builder = BatchBuilder()

@@ -45,6 +45,7 @@ def test_a_partition_is_not_served_before_its_log_is_open(plane):
     assert plane.produce("a").error_code == 0
 
 
+@pytest.mark.contract("F13")
 def test_a_topic_without_a_replica_here_is_only_known(plane):
     plane.create_topic("t", replicas=(2, 3), leader=2)
     assert plane.partition() is None

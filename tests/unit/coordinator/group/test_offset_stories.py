@@ -222,6 +222,7 @@ def test_a_stable_group_loses_offsets_of_topics_that_it_no_longer_reads(story):
     assert (story.committed(), story.committed(topic="old")) == (1, None)
 
 
+@pytest.mark.contract("K3")
 def test_a_commit_may_bring_its_own_retention(story):
     story.commit(1, retention_ms=60_000)
     story.commit(2, partition=1)

@@ -17,7 +17,7 @@ def offsets():
     return index
 
 
-@pytest.mark.contract("G38")
+@pytest.mark.contract("F48", "G38", "G42")
 @pytest.mark.parametrize(
     ("offset", "entry"),
     [(100, (100, 0)), (109, (100, 0)), (110, (110, 500)), (125, (120, 1000)), (9999, (130, 1500))],

@@ -263,7 +263,7 @@ def test_a_partly_decided_replacement_leaves_the_old():
     assert numbers(partition) == ALL
 
 
-@pytest.mark.contract("G19", "G20")
+@pytest.mark.contract("G16", "G19", "G20")
 @pytest.mark.parametrize("old_gone", [(), (4,), (6,), (4, 6)])
 @pytest.mark.parametrize("renamed", [(), (names.LOG,), (names.LOG, names.OFFSET_INDEX)])
 def test_a_decided_replacement_is_finished(old_gone, renamed):

@@ -15,7 +15,7 @@ def broker():
     return made
 
 
-@pytest.mark.contract("G2")
+@pytest.mark.contract("G1", "G2")
 def test_a_new_partition_goes_to_the_dir_with_the_fewest(broker):
     where = [broker.create(partition=number).directory for number in range(4)]
     assert where == ["data/a/topic-0", "data/b/topic-1", "data/a/topic-2", "data/b/topic-3"]
@@ -37,6 +37,7 @@ def test_a_cordoned_dir_gets_no_new_partitions():
     assert {broker.create(partition=number).directory for number in range(2)} == {"data/b/topic-0", "data/b/topic-1"}
 
 
+@pytest.mark.contract("G1")
 def test_a_known_log_is_returned(broker):
     assert broker.create() is broker.create() is broker.create(topic_id=None)
     assert broker.manager.get("topic", 0) is broker.create()
@@ -72,6 +73,7 @@ def test_a_log_without_an_id_gets_one(broker):
     assert manager.topic_id(manager.get("topic", 0)) == TOPIC_ID
 
 
+@pytest.mark.contract("G13")
 def test_a_created_partition_survives_a_crash(broker):
     log = broker.create()
     broker.append(log, "a")

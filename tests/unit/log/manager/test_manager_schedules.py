@@ -122,7 +122,7 @@ def test_a_dir_that_fails_in_the_flush_after_a_recovery_goes_offline():
     assert broker.failed == [("data/a", False)]
 
 
-@pytest.mark.contract("G4", "G29", "G30")
+@pytest.mark.contract("G4", "G29", "G30", "K3")
 def test_checkpoints_are_written_by_their_own_intervals():
     broker = broker_with(
         log_flush_offset_checkpoint_interval_ms=60_000,
@@ -246,7 +246,7 @@ def test_forgotten_producers_go():
     assert len(log.producers) == 0
 
 
-@pytest.mark.contract("G5")
+@pytest.mark.contract("G1", "G5")
 def test_a_compacted_log_is_cleaned():
     broker = broker_with({"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0"}, log_cleaner_backoff_ms=1000)
     log = filled(broker)  # one key

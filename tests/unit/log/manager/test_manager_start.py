@@ -292,7 +292,7 @@ def test_two_that_may_be_different_topics_refuse_the_start(broker, other_id):
     broker.disk.lock("data/a/.lock").release()
 
 
-@pytest.mark.contract("G7")
+@pytest.mark.contract("G7", "G8")
 @pytest.mark.parametrize("threads", [1, 3])
 def test_each_dir_recovers_as_many_logs_at_once_as_it_has_threads(threads):
     broker = SimBroker(num_recovery_threads_per_data_dir=threads)

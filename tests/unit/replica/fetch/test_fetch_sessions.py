@@ -281,6 +281,7 @@ def test_use_puts_a_session_at_the_end_of_the_line():
     assert found.get(used.id) is used and found.get(unused.id) is None
 
 
+@pytest.mark.contract("D39")
 def test_a_larger_one_displaces_a_smaller_that_is_old_enough():
     found = cache(2)
     small, large = session(3), session(8)
