@@ -9,7 +9,7 @@ from odradek.coordinator.group.core import GroupCore
 from odradek.coordinator.transaction import initializing
 from odradek.log.producers.producer_state import ProducerState
 from odradek.records.layout import NO_PRODUCER_EPOCH
-from odradek.replica import fetch, fetch_one
+from odradek.replica.fetch import at_once, reading
 from odradek.replicated.log_record import EndMarker
 
 
@@ -29,8 +29,8 @@ def show_what_is_open(patch):
 
 
 def tell_of_no_aborted_transaction(patch):
-    patch.setattr(fetch, "aborted", lambda fetched: [])
-    patch.setattr(fetch_one, "aborted", lambda fetched: [])
+    patch.setattr(reading, "aborted", lambda fetched: [])
+    patch.setattr(at_once, "aborted", lambda fetched: [])
 
 
 def fence_nobody(patch):
