@@ -7,13 +7,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from log_kit import NOW, batch, marker
-from odradek.handlers import authorization as acl
 from odradek.handlers import k01_fetch
 from odradek.log.append import COORDINATOR
 from odradek.metrics.registry import Registry
 from odradek.reactor.file_range import FileRange
 from odradek.reactor.pending import Pending
 from odradek.replica.roles import DIR_FAILED
+from odradek.security import acl
 from replica_kit import SimPlane
 
 LARGE = b"x" * (200 << 10)  # stays in its file
@@ -115,6 +115,7 @@ def outcome(plane, request, version):
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(asked, st.sampled_from([None, None, True, False]))
 def test_the_straight_way_says_what_the_long_one_says(plane, wanted, is_allowed):
+    plane.unexpected.clear()
     plane.services.authorizer = None if is_allowed is None else Rights(is_allowed)
     wanted = dict(wanted)
     version = wanted.pop("version")

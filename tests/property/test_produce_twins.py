@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from log_kit import NOW, marker
-from odradek.handlers import authorization as acl
 from odradek.handlers import k00_produce
 from odradek.log.append import COORDINATOR
 from odradek.metrics.registry import Registry
@@ -26,6 +25,7 @@ from odradek.records.record import Record
 from odradek.records.writer import BatchFields, record_batch
 from odradek.replica import append as replica_append
 from odradek.replica.roles import DAMAGED, DIR_FAILED
+from odradek.security import acl
 from replica_kit import SimPlane
 
 STATES = ("alone", "alone", "alone", "with a follower", "too few in sync", "led elsewhere", "offline", "damaged")
@@ -187,6 +187,7 @@ def test_the_straight_way_does_what_the_long_one_does(planes, configs, state, re
     name = f"t{next(names)}"
     waiters = [set_up(plane, name, configs, state) for plane in planes]
     for plane in planes:
+        plane.unexpected.clear()
         plane.services.authorizer = None if is_allowed is None else Rights(is_allowed)
     slow = planes[1].partition(name).leader
     if slow is not None:
