@@ -7,7 +7,6 @@ Everything outside comes from the loop's ports and the arguments, so that the sa
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from odradek.broken_rule import present
 from odradek.broker import start_checks
@@ -288,7 +287,7 @@ class KafkaRaftServer:
         """Logs the error of a callback or a task that nobody waits for; the loop calls it."""
         self._log.error(f"Unexpected error in {source!r}", error)
 
-    def slow_turn(self, took_ms: int, slowest: Any) -> None:
+    def slow_turn(self, took_ms: int, slowest: object) -> None:
         """Logs a long turn of the reactor: as a warning, unless the node is starting and no client waits yet."""
         log = self.log.logger("odradek.reactor.Loop")
         most = "in many short steps" if slowest is None else f"most of it in {name_of(slowest)}"

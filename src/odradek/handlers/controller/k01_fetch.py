@@ -10,17 +10,16 @@ What the other versions changed concerns brokers alone (`handlers/k01_fetch.py`)
 Who may: CLUSTER_ACTION on the cluster. Errors: as the quorum says.
 """
 
-from typing import Any
-
 from odradek.handlers.call import ControllerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.network.request_metrics import OF_FOLLOWER
 from odradek.protocol.messages.k01_fetch import FetchRequest
+from odradek.raft.client import Answered
 from odradek.security.acl import CLUSTER_ACTION
 
 
 @serves(FetchRequest, versions="0-18", on="controller", allow=on_cluster(CLUSTER_ACTION))
-def fetch(call: ControllerCall, request: FetchRequest) -> Any:
+def fetch(call: ControllerCall, request: FetchRequest) -> Answered:
     call.connection.variation = OF_FOLLOWER
     return call.services.raft.handle_fetch(request, call.version)

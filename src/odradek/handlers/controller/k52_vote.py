@@ -6,15 +6,14 @@
 Who may: CLUSTER_ACTION on the cluster. Errors: as the quorum says.
 """
 
-from typing import Any
-
 from odradek.handlers.call import ControllerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k52_vote import VoteRequest
+from odradek.raft.client import Answered
 from odradek.security.acl import CLUSTER_ACTION
 
 
 @serves(VoteRequest, versions="0-2", on="controller", allow=on_cluster(CLUSTER_ACTION))
-def vote(call: ControllerCall, request: VoteRequest) -> Any:
+def vote(call: ControllerCall, request: VoteRequest) -> Answered:
     return call.services.raft.handle_vote(request, call.version)

@@ -5,15 +5,14 @@
 Who may: CLUSTER_ACTION on the cluster. Errors: as the quorum says.
 """
 
-from typing import Any
-
 from odradek.handlers.call import ControllerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k53_begin_quorum_epoch import BeginQuorumEpochRequest
+from odradek.raft.client import Answered
 from odradek.security.acl import CLUSTER_ACTION
 
 
 @serves(BeginQuorumEpochRequest, versions="0-1", on="controller", allow=on_cluster(CLUSTER_ACTION))
-def begin_quorum_epoch(call: ControllerCall, request: BeginQuorumEpochRequest) -> Any:
+def begin_quorum_epoch(call: ControllerCall, request: BeginQuorumEpochRequest) -> Answered:
     return call.services.raft.handle_begin_quorum_epoch(request, call.version)

@@ -5,15 +5,14 @@
 Who may: CLUSTER_ACTION on the cluster. Errors: as the quorum says.
 """
 
-from typing import Any
-
 from odradek.handlers.call import ControllerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k54_end_quorum_epoch import EndQuorumEpochRequest
+from odradek.raft.client import Answered
 from odradek.security.acl import CLUSTER_ACTION
 
 
 @serves(EndQuorumEpochRequest, versions="0-1", on="controller", allow=on_cluster(CLUSTER_ACTION))
-def end_quorum_epoch(call: ControllerCall, request: EndQuorumEpochRequest) -> Any:
+def end_quorum_epoch(call: ControllerCall, request: EndQuorumEpochRequest) -> Answered:
     return call.services.raft.handle_end_quorum_epoch(request, call.version)

@@ -6,15 +6,13 @@
 Who may: DESCRIBE on the cluster. Errors: as the quorum says.
 """
 
-from typing import Any
-
 from odradek.handlers.call import ControllerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
-from odradek.protocol.messages.k55_describe_quorum import DescribeQuorumRequest
+from odradek.protocol.messages.k55_describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
 from odradek.security.acl import DESCRIBE
 
 
 @serves(DescribeQuorumRequest, versions="0-2", on="controller", allow=on_cluster(DESCRIBE))
-def describe_quorum(call: ControllerCall, request: DescribeQuorumRequest) -> Any:
+def describe_quorum(call: ControllerCall, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
     return call.services.raft.describe_quorum(request, call.version)
