@@ -81,6 +81,7 @@ records = st.one_of(
     st.builds(lambda token: cluster.DelegationTokenRecord(token_id=token, owner="o"), names),
     st.builds(lambda token: cluster.RemoveDelegationTokenRecord(token_id=token), names),
     st.just(cluster.NoOpRecord()),
+    st.just(cluster.AccessControlRecord()),  # which nobody writes
 )  # fmt: skip
 
 

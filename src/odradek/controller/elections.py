@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from odradek.controller.change import PREFERRED, UNCLEAN, Change
 from odradek.controller.state import ControllerState
-from odradek.controller.topics import Place, Topic
+from odradek.controller.topics import Topic
 from odradek.metadata.partition import NO_LEADER
 from odradek.protocol.errors import (
     NONE,
@@ -22,6 +22,7 @@ from odradek.protocol.messages.k43_elect_leaders import (
     ReplicaElectionResult,
 )
 from odradek.protocol.messages.metadata_topics import PartitionChangeRecord
+from odradek.protocol.topic_partition import TopicIdPartition
 from odradek.replicated.decision import Decision
 
 PREFERRED_ELECTION, UNCLEAN_ELECTION = 0, 1
@@ -71,7 +72,7 @@ def balance(state: ControllerState) -> list[PartitionChangeRecord]:
 
 def changed(
     state: ControllerState,
-    place: Place,
+    place: TopicIdPartition,
     *,
     without: int | None = None,
     including: int | None = None,

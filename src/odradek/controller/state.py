@@ -24,7 +24,7 @@ from odradek.metadata.configs import TOPIC
 from odradek.metadata.entries import EntriesInPlace
 from odradek.metadata.partition import NO_LEADER, PartitionRegistration
 from odradek.metadata.record_versions import Versioned, version_of
-from odradek.metadata.replay import REPLAYS, Replays
+from odradek.metadata.replay import REPLAYS, Replays, no_place
 from odradek.metadata.scram import MechanismAndUser, ScramCredential, ScramReplay
 from odradek.metadata.transaction import TRANSACTION_RECORDS, MetadataTransaction
 from odradek.protocol.declare import Message
@@ -101,12 +101,14 @@ class ControllerState:
 
     def replay(self, record: Message, offset: int) -> None:
         """The only writer. Records of a metadata transaction count when it ends (KIP-868)."""
-        kind = type(record)
-        if self._transaction.is_open or kind in TRANSACTION_RECORDS:
-            for counted in self._transaction.take(record, offset):
-                _REPLAYS[type(counted)](self, counted)
-        else:
-            _REPLAYS[kind](self, record)
+        counted: Sequence[Message] = (record,)
+        if self._transaction.is_open or type(record) in TRANSACTION_RECORDS:
+            counted = self._transaction.take(record, offset)
+        for each in counted:
+            replay = _REPLAYS.get(type(each))
+            if replay is None:
+                raise no_place(each)
+            replay(self, each)
 
     # What decisions ask
 

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator
 from odradek.broken_rule import require
 from odradek.metadata.partition import NO_LEADER, PartitionRegistration
 from odradek.metadata.topics import TopicsReplay
-
-Place = tuple[bytes, int]  # topic id and partition
+from odradek.protocol.topic_partition import TopicIdPartition
 
 
 class Topic:
@@ -37,12 +36,12 @@ class Topics(TopicsReplay[Topic]):
         self.by_name: dict[str, Topic] = {}
         self.with_collisions: dict[str, dict[str, None]] = {}  # names by their form with every dot as underscore
         # Dicts are ordered sets here: what is decided must not depend on hashing.
-        self.in_sync: dict[int, dict[Place, None]] = {}  # broker -> partitions that it could lead
-        self.leaderless: dict[Place, None] = {}
-        self.reassigning: dict[Place, None] = {}
-        self.not_preferred: dict[Place, None] = {}  # led by another replica than their first
+        self.in_sync: dict[int, dict[TopicIdPartition, None]] = {}  # broker -> partitions that it could lead
+        self.leaderless: dict[TopicIdPartition, None] = {}
+        self.reassigning: dict[TopicIdPartition, None] = {}
+        self.not_preferred: dict[TopicIdPartition, None] = {}  # led by another replica than their first
 
-    def led_by(self, broker_id: int) -> Iterator[Place]:
+    def led_by(self, broker_id: int) -> Iterator[TopicIdPartition]:
         for place in self.in_sync.get(broker_id, ()):
             if self.by_id[place[0]].partitions[place[1]].leader == broker_id:
                 yield place
@@ -91,7 +90,7 @@ class Topics(TopicsReplay[Topic]):
 
     # Indexes
 
-    def _index(self, place: Place, partition: PartitionRegistration) -> None:
+    def _index(self, place: TopicIdPartition, partition: PartitionRegistration) -> None:
         in_sync = self.in_sync
         for broker_id in _candidates(partition):
             places = in_sync.get(broker_id)
@@ -105,7 +104,7 @@ class Topics(TopicsReplay[Topic]):
         if partition.adding or partition.removing:
             self.reassigning[place] = None
 
-    def _unindex(self, place: Place, partition: PartitionRegistration) -> None:
+    def _unindex(self, place: TopicIdPartition, partition: PartitionRegistration) -> None:
         for broker_id in _candidates(partition):
             places = self.in_sync[broker_id]
             del places[place]

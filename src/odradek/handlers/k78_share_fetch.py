@@ -34,10 +34,11 @@ from odradek.protocol.messages.k78_share_fetch import (
     ShareFetchRequest,
     ShareFetchResponse,
 )
+from odradek.protocol.topic_partition import TopicIdPartition
 from odradek.reactor.ports import Cancelled
 from odradek.replica.share.delayed import DelayedShareFetch, Fetched, FetchedAll, ShareFetchParameters
 from odradek.replica.share.manager import Results
-from odradek.replica.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, Place, ShareSession
+from odradek.replica.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, ShareSession
 
 _RECORD_LIMIT = 1  # the acquire mode that never hands out more than was asked for
 
@@ -137,7 +138,7 @@ def _response(call: BrokerCall, told: Results, fetched: FetchedAll, lock_ms: int
     )
 
 
-def _data(place: Place, refusal: errors.KafkaError | None, fetched: Fetched) -> PartitionData:
+def _data(place: TopicIdPartition, refusal: errors.KafkaError | None, fetched: Fetched) -> PartitionData:
     data = PartitionData(partition_index=place[1], records=fetched.records)
     if refusal is not None:
         data.acknowledge_error_code, data.acknowledge_error_message = refusal.code, refusal.message

@@ -6,9 +6,10 @@ from typing import Any
 from odradek.handlers.call import BrokerCall
 from odradek.handlers.share_feature import MEMBER_ID_CHARACTERS_MAX, demand_share_groups, shares_of
 from odradek.protocol import errors
+from odradek.protocol.topic_partition import TopicIdPartition
 from odradek.replica.share.manager import Results
 from odradek.replica.share.partition import RENEW, TYPES, Acknowledgement
-from odradek.replica.share.sessions import Place, ShareSession
+from odradek.replica.share.sessions import ShareSession
 from odradek.security.acl import GROUP, READ, TOPIC
 
 RENEW_VERSION_MIN = 2
@@ -38,12 +39,12 @@ def keep_session(call: BrokerCall, session: ShareSession) -> None:
 
 def acknowledged(
     call: BrokerCall, topics: Iterable[Any], *, is_renew: bool
-) -> tuple[dict[Place, list[Acknowledgement]], Results]:
+) -> tuple[dict[TopicIdPartition, list[Acknowledgement]], Results]:
     """What a request acknowledges, by share-partition; and the share-partitions that are refused unseen.
 
     `topics` are those of either API: two classes with the same fields.
     """
-    wanted: dict[Place, list[Acknowledgement]] = {}
+    wanted: dict[TopicIdPartition, list[Acknowledgement]] = {}
     refused: Results = {}
     for topic in topics:
         topic_id = bytes(topic.topic_id)
@@ -64,7 +65,7 @@ def acknowledged(
     return wanted, refused
 
 
-def unreadable(call: BrokerCall, place: Place) -> errors.KafkaError | None:
+def unreadable(call: BrokerCall, place: TopicIdPartition) -> errors.KafkaError | None:
     """Why the caller gets nothing of a partition, on whatever broker it asks."""
     topic_id, index = place
     topic = call.services.metadata.topic_by_id(topic_id)

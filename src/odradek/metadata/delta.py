@@ -14,8 +14,7 @@ from odradek.metadata.delegation_tokens import DelegationTokensDelta
 from odradek.metadata.features import FeaturesDelta
 from odradek.metadata.image import MetadataImage
 from odradek.metadata.producer_ids import ProducerIdsDelta
-from odradek.metadata.replay import REPLAYS
-from odradek.metadata.replay_error import ReplayError
+from odradek.metadata.replay import REPLAYS, no_place
 from odradek.metadata.scram import ScramDelta
 from odradek.metadata.steps import finished
 from odradek.metadata.topics import TopicsDelta
@@ -52,7 +51,7 @@ class MetadataDelta:
         """ReplayError for a record that does not fit, or that is none of this log."""
         replay = REPLAYS.get(type(record))
         if replay is None:
-            raise ReplayError(f"{type(record).__name__} is no record that changes an image")
+            raise no_place(record)
         replay(self, record)
 
     def apply(self, offset: int, epoch: int, append_ms: int = -1) -> MetadataImage:

@@ -9,6 +9,7 @@ declared by a 3.3 and written by nobody.
 from collections.abc import Callable
 from typing import Any
 
+from odradek.metadata.replay_error import ReplayError
 from odradek.protocol.declare import Message
 from odradek.protocol.messages import metadata_brokers as brokers
 from odradek.protocol.messages import metadata_cluster as cluster
@@ -46,3 +47,8 @@ REPLAYS: Replays = {
     cluster.RemoveDelegationTokenRecord: lambda parts, record: parts.delegation_tokens.replay_remove(record),
     cluster.NoOpRecord: lambda parts, record: None,
 }
+
+
+def no_place(record: Message) -> ReplayError:
+    """What is raised for a record that the table does not name."""
+    return ReplayError(f"{type(record).__name__} is no record that changes an image")

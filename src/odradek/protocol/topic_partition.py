@@ -1,6 +1,9 @@
-"""A partition by the name of its topic and its number in it."""
+"""A partition by its topic, of which there is a name and an id, and by its number in it."""
 
 from typing import NamedTuple
+
+TopicIdPartition = tuple[bytes, int]
+"""A partition by the id of its topic, which no other topic of the same name has. A plain pair: hot paths look it up."""
 
 
 class TopicPartition(NamedTuple):

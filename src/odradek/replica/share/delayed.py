@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.log.failure import NotInCache
 from odradek.protocol import errors
+from odradek.protocol.topic_partition import TopicIdPartition
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Buffer
 from odradek.reactor.timers import Timer
@@ -18,7 +19,7 @@ from odradek.replica.delayed import Waiting
 from odradek.replica.share import reading
 from odradek.replica.share.led_share_partition import LedSharePartition
 from odradek.replica.share.partition import Acquired, AcquireLimits
-from odradek.replica.share.sessions import Place, ShareSession
+from odradek.replica.share.sessions import ShareSession
 
 if TYPE_CHECKING:
     from odradek.log.log import Log
@@ -44,11 +45,11 @@ class Fetched(NamedTuple):
     error: errors.KafkaError | None = None
 
 
-FetchedAll = dict[Place, Fetched]
+FetchedAll = dict[TopicIdPartition, Fetched]
 
 
 class _Readable(NamedTuple):
-    place: Place
+    place: TopicIdPartition
     led: LedSharePartition
     read: reading.ReadBatches
 
@@ -74,7 +75,7 @@ class DelayedShareFetch:
         self._parameters = parameters
         self._pending: Waiting[FetchedAll] = Waiting(manager.replicas.loop.completions, self.ended)
         self._timer: Timer | None = None
-        self._watched: dict[Place, LedSharePartition] = {}
+        self._watched: dict[TopicIdPartition, LedSharePartition] = {}
         self._is_marked = False
         self._cold: list[tuple[Log, NotInCache]] = []
         self._read_aheads = 0
@@ -131,7 +132,7 @@ class DelayedShareFetch:
     def _read(self) -> tuple[FetchedAll, list[_Readable]]:
         """What is wrong, and what could be acquired."""
         results: FetchedAll = {}
-        ready: list[tuple[Place, LedSharePartition]] = []
+        ready: list[tuple[TopicIdPartition, LedSharePartition]] = []
         self._cold = []
         for place in self._session.rotated():
             try:
@@ -143,7 +144,7 @@ class DelayedShareFetch:
                 ready.append((place, led))
         return results, self._read_ready(ready, results)
 
-    def _led(self, place: Place) -> LedSharePartition:
+    def _led(self, place: TopicIdPartition) -> LedSharePartition:
         """From now on we hear of it. One that could not be opened is not tried again by the same fetch."""
         watched = self._watched.get(place)
         if watched is not None and watched.failure is not None:
@@ -154,7 +155,9 @@ class DelayedShareFetch:
             led.add_waiter(self)
         return led
 
-    def _read_ready(self, ready: list[tuple[Place, LedSharePartition]], results: FetchedAll) -> list[_Readable]:
+    def _read_ready(
+        self, ready: list[tuple[TopicIdPartition, LedSharePartition]], results: FetchedAll
+    ) -> list[_Readable]:
         readable: list[_Readable] = []
         each_max = self._parameters.max_bytes // max(1, len(ready))
         for place, led in ready:

@@ -4,19 +4,20 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from odradek.protocol import errors
+from odradek.protocol.topic_partition import TopicIdPartition
 from odradek.reactor.pending import Pending
 from odradek.replica.partition import Partition
 from odradek.replica.share.config import GROUP_RESOURCE, ShareGroupConfig
 from odradek.replica.share.led_share_partition import LedSharePartition
 from odradek.replica.share.partition import RENEW, Acknowledgement
 from odradek.replica.share.persisted import Persister, SharePartitionKey
-from odradek.replica.share.sessions import INITIAL_EPOCH, Place, ShareSession, ShareSessions
+from odradek.replica.share.sessions import INITIAL_EPOCH, ShareSession, ShareSessions
 
 if TYPE_CHECKING:
     from odradek.replica.manager import ReplicaManager
 
-Acknowledgements = Mapping[Place, Sequence[Acknowledgement]]
-Results = dict[Place, errors.KafkaError | None]
+Acknowledgements = Mapping[TopicIdPartition, Sequence[Acknowledgement]]
+Results = dict[TopicIdPartition, errors.KafkaError | None]
 
 
 class SharePartitionManager:
@@ -36,7 +37,7 @@ class SharePartitionManager:
 
     # Share-partitions
 
-    def led(self, group_id: str, place: Place) -> LedSharePartition:
+    def led(self, group_id: str, place: TopicIdPartition) -> LedSharePartition:
         """Opened if need be. Why it is not here is raised."""
         topic_id, index = place
         partition = self.replicas.leader_of(topic_id, index)
@@ -110,7 +111,7 @@ class SharePartitionManager:
         return results
 
     async def _acknowledge(
-        self, group_id: str, member_id: str, place: Place, acknowledgements: Sequence[Acknowledgement]
+        self, group_id: str, member_id: str, place: TopicIdPartition, acknowledgements: Sequence[Acknowledgement]
     ) -> Pending[None]:
         config = self.config_of(group_id)
         if not config.may_renew and any(RENEW in each.types for each in acknowledgements):

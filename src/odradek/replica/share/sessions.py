@@ -7,11 +7,11 @@ one (and ends the one before), -1 closes it. A session that ends gives back what
 from collections.abc import Callable
 
 from odradek.protocol import errors
+from odradek.protocol.topic_partition import TopicIdPartition
 
 INITIAL_EPOCH, FINAL_EPOCH = 0, -1
 EPOCH_MAX = 2**31 - 1
 
-Place = tuple[bytes, int]  # topic id, partition
 SessionKey = tuple[str, str]  # group id, member id
 
 
@@ -22,7 +22,7 @@ class ShareSession:
         self.group_id = group_id
         self.member_id = member_id
         self.epoch = 1  # of the next request
-        self.places: dict[Place, None] = {}
+        self.places: dict[TopicIdPartition, None] = {}
         self.when_removed: Callable[[], None] | None = None
 
     def __repr__(self) -> str:
@@ -31,7 +31,7 @@ class ShareSession:
     def advance(self) -> None:
         self.epoch = 1 if self.epoch >= EPOCH_MAX else self.epoch + 1
 
-    def rotated(self) -> list[Place]:
+    def rotated(self) -> list[TopicIdPartition]:
         """Another one comes first with every request, so that none is starved by those before it."""
         places = list(self.places)
         at = self.epoch % len(places) if places else 0

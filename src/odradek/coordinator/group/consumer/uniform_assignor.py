@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 from odradek.coordinator.group.consumer.subscriber import Assignment, Subscriber
+from odradek.protocol.topic_partition import TopicIdPartition
 
 _ROUNDS_MAX = 20  # of moving; each round goes over all topics, and two or three are enough in practice
 
-Partition = tuple[bytes, int]
-Held = dict[str, list[Partition]]
+Held = dict[str, list[TopicIdPartition]]
 
 
 def assign(members: Sequence[Subscriber], topics: Mapping[bytes, int]) -> Assignment:
@@ -31,7 +31,7 @@ def assign(members: Sequence[Subscriber], topics: Mapping[bytes, int]) -> Assign
 
 def _kept(members: Sequence[Subscriber], topics: Mapping[bytes, int]) -> Held:
     """What each has and may keep: still there, still subscribed to, and with nobody before it."""
-    seen: set[Partition] = set()
+    seen: set[TopicIdPartition] = set()
     held: Held = {}
     for member in members:
         mine = held[member.member_id] = []
@@ -46,7 +46,7 @@ def _kept(members: Sequence[Subscriber], topics: Mapping[bytes, int]) -> Held:
     return held
 
 
-def _free(held: Held, topic_ids: Iterable[bytes], topics: Mapping[bytes, int]) -> list[Partition]:
+def _free(held: Held, topic_ids: Iterable[bytes], topics: Mapping[bytes, int]) -> list[TopicIdPartition]:
     taken = {place for places in held.values() for place in places}
     return [
         (topic_id, partition)
@@ -82,7 +82,7 @@ def _spread(held: Held, members: Sequence[Subscriber], topics: Mapping[bytes, in
     readers = {topic_id: [member.member_id for member in members if topic_id in member.topics] for topic_id in topics}
     # topics with the fewest readers first: the others can still make up for it
     topic_ids = sorted((t for t in topics if readers[t]), key=lambda topic_id: len(readers[topic_id]))
-    free: dict[bytes, list[Partition]] = {}
+    free: dict[bytes, list[TopicIdPartition]] = {}
     for place in _free(held, topic_ids, topics):
         free.setdefault(place[0], []).append(place)
     for topic_id, places in free.items():
@@ -93,7 +93,7 @@ def _spread(held: Held, members: Sequence[Subscriber], topics: Mapping[bytes, in
             return
 
 
-def _give(held: Held, readers: Sequence[str], places: Sequence[Partition]) -> None:
+def _give(held: Held, readers: Sequence[str], places: Sequence[TopicIdPartition]) -> None:
     heap = [(len(held[reader]), reader) for reader in readers]
     heapify(heap)
     for place in places:
@@ -127,7 +127,7 @@ def _level(held: Held, readers: Sequence[str], topic_id: bytes) -> bool:
     return has_moved
 
 
-def _by_topic(places: Iterable[Partition]) -> dict[bytes, frozenset[int]]:
+def _by_topic(places: Iterable[TopicIdPartition]) -> dict[bytes, frozenset[int]]:
     topics: dict[bytes, set[int]] = {}
     for topic_id, partition in places:
         topics.setdefault(topic_id, set()).add(partition)

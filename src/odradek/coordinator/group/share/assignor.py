@@ -9,8 +9,7 @@ from math import ceil
 from typing import NamedTuple
 
 from odradek.coordinator.group.share.member import Target, places
-
-Place = tuple[bytes, int]
+from odradek.protocol.topic_partition import TopicIdPartition
 
 
 class Subscriber(NamedTuple):
@@ -20,7 +19,7 @@ class Subscriber(NamedTuple):
 
 
 def assign(members: Sequence[Subscriber], topics: Mapping[bytes, frozenset[int]]) -> dict[str, Target]:
-    held: dict[str, set[Place]] = {member.member_id: set() for member in members}
+    held: dict[str, set[TopicIdPartition]] = {member.member_id: set() for member in members}
     for subscription in sorted({member.topics for member in members}, key=sorted):
         alike = sorted(member for member in members if member.topics == subscription)
         of_topics = {topic_id: partitions for topic_id, partitions in topics.items() if topic_id in subscription}
@@ -28,7 +27,9 @@ def assign(members: Sequence[Subscriber], topics: Mapping[bytes, frozenset[int]]
     return {member_id: _by_topic(has) for member_id, has in held.items()}
 
 
-def _deal(members: Sequence[Subscriber], wanted: Sequence[Place], held: dict[str, set[Place]]) -> None:
+def _deal(
+    members: Sequence[Subscriber], wanted: Sequence[TopicIdPartition], held: dict[str, set[TopicIdPartition]]
+) -> None:
     """Among members that subscribe to the same."""
     if not wanted:
         return
@@ -46,7 +47,9 @@ def _deal(members: Sequence[Subscriber], wanted: Sequence[Place], held: dict[str
     _fill(members, readers, held)
 
 
-def _fill(members: Sequence[Subscriber], readers: dict[Place, int], held: dict[str, set[Place]]) -> None:
+def _fill(
+    members: Sequence[Subscriber], readers: dict[TopicIdPartition, int], held: dict[str, set[TopicIdPartition]]
+) -> None:
     """First what nobody reads, to who has least; then to who has nothing, what has the fewest readers."""
     for place in sorted(place for place, count in readers.items() if not count):
         least = min(members, key=lambda member: (len(held[member.member_id]), member.member_id))
@@ -59,7 +62,7 @@ def _fill(members: Sequence[Subscriber], readers: dict[Place, int], held: dict[s
             readers[place] += 1
 
 
-def _by_topic(has: set[Place]) -> Target:
+def _by_topic(has: set[TopicIdPartition]) -> Target:
     topics: dict[bytes, frozenset[int]] = {}
     for topic_id, partition in has:
         topics[topic_id] = topics.get(topic_id, frozenset()) | {partition}
