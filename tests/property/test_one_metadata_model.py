@@ -1,4 +1,4 @@
-"""The controller and the image of a node replay the same log. Whatever it says, they know the same cluster.
+"""The controller and the image of a node replay the same log. Whatever it says, they know the same cluster (C8).
 
 Records are drawn, and replayed one by one by the controller's state and by a delta. Both take a record or both refuse
 it, and what they have kept is compared value by value: a rule that only one of them has shows as a difference.
