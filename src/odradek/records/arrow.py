@@ -14,8 +14,6 @@ from odradek.records.rows import Buffer
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from odradek.records.columns import Columns
-
 _NO_TIMESTAMP = b"\xff" * 8  # -1 in either byte order
 
 
@@ -192,16 +190,21 @@ class HeadersColumn:
         )
 
 
-def to_record_batch(columns: "Columns") -> "pa.RecordBatch":
+def to_record_batch(
+    keys: BinaryColumn,
+    values: BinaryColumn,
+    headers: HeadersColumn,
+    offsets: "array[int]",
+    timestamps: "array[int]",
+) -> "pa.RecordBatch":
     """key, value, headers, offset, timestamp: the columns of a scan as pyarrow's, over the gathered memory."""
     pa = _pyarrow()
-    offsets = pa.Array.from_buffers(pa.int64(), len(columns), [None, pa.py_buffer(columns.offsets())], 0)
     arrays = [
-        columns.keys().to_pyarrow(),
-        columns.values().to_pyarrow(),
-        columns.headers().to_pyarrow(),
-        offsets,
-        _nullable_timestamps(columns.timestamps()),
+        keys.to_pyarrow(),
+        values.to_pyarrow(),
+        headers.to_pyarrow(),
+        pa.Array.from_buffers(pa.int64(), len(offsets), [None, pa.py_buffer(offsets)], 0),
+        _nullable_timestamps(timestamps),
     ]
     return pa.RecordBatch.from_arrays(arrays, names=["key", "value", "headers", "offset", "timestamp"])
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol import errors
 from odradek.records import fields, kernel, layout
-from odradek.records.arrow import BinaryColumn, HeadersColumn
+from odradek.records.arrow import BinaryColumn, HeadersColumn, to_record_batch
 from odradek.records.batch import RecordBatch, batch_size
 from odradek.records.built import Batches
 from odradek.records.compression import LIMIT_BYTES
@@ -125,9 +125,7 @@ class Columns:
 
         Needs pyarrow; without it ImportError says how to install it.
         """
-        from odradek.records.arrow import to_record_batch
-
-        return to_record_batch(self)
+        return to_record_batch(self.keys(), self.values(), self.headers(), self.offsets(), self.timestamps())
 
 
 def scan(
