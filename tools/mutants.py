@@ -115,9 +115,10 @@ class Progress:
         self._survived += not outcome.is_killed
         left = (time.monotonic() - self._started) / self._done * (self._total - self._done)
         what = "killed  " if outcome.is_killed else "SURVIVED"
+        by = f" by {outcome.killed_by}" if outcome.is_killed else ""
         print(
             f"{self._done:>4} of {self._total}, {self._survived} survived, about {left / 60:.0f} min left: "
-            f"{what} {outcome} {outcome.seconds:.0f} s",
+            f"{what} {outcome} {outcome.seconds:.0f} s{by}",
             flush=True,
         )
 
