@@ -3,7 +3,6 @@
 import pytest
 
 from odradek.broker.node_metrics import IdleShare
-from odradek.handlers.services import Services
 from odradek.reactor.loop import Loop
 from odradek.sim.world import World
 
@@ -39,8 +38,7 @@ class Poller:
 class Ports:
     def __init__(self):
         self.clock = Clock()
-        node = World(1).node("n")
-        self.executor, self.rng = node.executor, node.ports.rng
+        self.executor = World(1).node("n").executor
         self.network = self
 
     def poller(self):
@@ -51,7 +49,7 @@ class Ports:
 def test_the_idle_share_is_the_time_asleep_since_the_last_look():
     ports = Ports()
     loop = Loop(ports)
-    idle = IdleShare(Services(loop, node_id=1, cluster_id="c"))
+    idle = IdleShare(loop)
 
     def works(_):
         ports.clock.now += 300

@@ -45,7 +45,6 @@ def counted(rig, *names):
     return [rig.registry.find("kafka.server", "socket-server-metrics", name, tags).read() for name in names]
 
 
-@pytest.mark.contract("J12")
 def test_logins_are_counted_by_what_became_of_them(rig):
     names = [
         f"{what}-total"
