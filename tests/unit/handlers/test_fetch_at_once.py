@@ -44,7 +44,7 @@ def test_a_diverging_epoch_is_told_at_once(plane):
     """The reader has records of epoch 3 up to offset 5; here it has ended at 1."""
     partition = plane.partition("full")
     partition.log.assign_epoch_start_offset(6, 1)
-    partition.leader_epoch = partition.sync.leader_epoch = 6
+    partition.leader_epoch = partition.leader.epoch = partition.leader.isr.leader_epoch = 6
     plane.produce("b", topic="full")
     assert is_answered_at_once(plane, ("full", 0, 2), last_fetched_epoch=3)
     assert not is_answered_at_once(plane, ("full", 0, 2), last_fetched_epoch=6)

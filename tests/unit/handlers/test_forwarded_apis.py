@@ -3,7 +3,6 @@
 import pytest
 
 from handler_kit import Handlers, Peer, broker, register
-from odradek.handlers.dispatch import Dispatcher
 from odradek.protocol import registry, releases
 from odradek.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.messages.k19_create_topics import CreateTopicsRequest, CreateTopicsResponse
@@ -42,7 +41,7 @@ class Controlled(Handlers):
         self.seen = []
         for request in requests:
             register(monkeypatch, request, self._answer, kind=releases.CONTROLLER)
-        self.inter_broker.attach(releases.CONTROLLER, Dispatcher(self.services, releases.CONTROLLER), "CONTROLLER")
+        self.inter_broker.attach(releases.CONTROLLER, self.controller, "CONTROLLER")
 
     def _answer(self, call, request):
         self.seen.append((call.key, call.version, str(call.principal), call.client_id))

@@ -6,6 +6,7 @@ from log_kit import batch
 from odradek.protocol import errors
 from odradek.protocol.messages.k00_produce import PartitionProduceData
 from odradek.reactor.pending import Pending
+from odradek.replica.roles import DIR_FAILED
 from replica_kit import SimPlane
 
 VERSION = 9
@@ -135,7 +136,7 @@ def test_a_batch_that_comes_again_is_no_append_and_wakes_nobody(plane):
 def test_a_partition_is_here_or_offline_or_elsewhere(plane):
     plane.create_topic("elsewhere", replicas=(2,), leader=2)
     plane.produce("a", topic="alone")
-    plane.partition("shared").go_offline("its log dir has failed")
+    plane.partition("shared").go_offline(DIR_FAILED)
     expected = {
         "alone": (0, 0),
         "shared": (errors.KafkaStorageError.code, -1),
