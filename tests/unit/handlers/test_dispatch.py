@@ -13,6 +13,7 @@ from odradek.protocol.errors import PeerProtocolError
 from odradek.protocol.messages.k03_metadata import MetadataRequest
 from odradek.protocol.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest
+from odradek.reactor.file_range import FileRange
 from odradek.reactor.pending import Pending
 from odradek.security.acl import ALTER, CLUSTER
 
@@ -350,9 +351,12 @@ def test_when_the_caller_is_gone_a_read_is_given_up_and_a_change_carried_out(on_
 def test_an_answer_that_comes_too_late_lets_its_files_go(on_heartbeat, monkeypatch):
     waits = []
 
-    class Range:
-        size = 3
-        is_released = False
+    class Range(FileRange):
+        """A range of a file that is nowhere: it only knows whether it was released."""
+
+        def __init__(self):
+            self.size = 3
+            self.is_released = False
 
         def release(self):
             self.is_released = True
