@@ -62,7 +62,7 @@ from odradek.records.check import check_request
 from odradek.records.layout import ATTRIBUTES_OFFSET, HEADER_SIZE
 from odradek.replica.append import AppendRequest, append, append_at_once
 from odradek.replica.delayed import all_of
-from odradek.replica.fetch.entry import TopicKey
+from odradek.replica.fetch_entry import TopicKey
 from odradek.replica.partition import Partition
 from odradek.replica.transactions import append_verified, check_transaction
 from odradek.security.acl import TOPIC, TRANSACTIONAL_ID, WRITE

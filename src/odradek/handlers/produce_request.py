@@ -14,7 +14,7 @@ from odradek.records.layout import (
     MAGIC_OFFSET,
     TRANSACTIONAL_MASK,
 )
-from odradek.replica.fetch.entry import TopicKey
+from odradek.replica.fetch_entry import TopicKey
 
 TOPIC_ID_VERSION_MIN = 13
 

@@ -28,7 +28,7 @@ from odradek.replica.isr import Isr
 from odradek.replica.roles import Online
 
 if TYPE_CHECKING:
-    from odradek.replica.fetch.entry import FetchEntry
+    from odradek.replica.fetch_entry import FetchEntry
     from odradek.replica.partition import Partition
 
 

@@ -28,9 +28,9 @@ from odradek.replica import append, gauges
 from odradek.replica.append import AppendRequest
 from odradek.replica.config import ReplicaConfig
 from odradek.replica.delayed import Purgatory
-from odradek.replica.fetch.entry import TopicKey
 from odradek.replica.fetch.expiry import Expiry
 from odradek.replica.fetch.session_cache import SessionCache
+from odradek.replica.fetch_entry import TopicKey
 from odradek.replica.isr import IsrProposal
 from odradek.replica.metrics import ReplicaMetrics
 from odradek.replica.openings import Openings

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Protocol
 from odradek.broken_rule import require
 from odradek.log.log import Log
 from odradek.protocol import errors
-from odradek.replica.fetch.entry import FetchEntry
+from odradek.replica.fetch_entry import FetchEntry
 from odradek.replica.isr import Isr
 from odradek.replica.leader import Leader
 from odradek.replica.roles import OPENING, REMOVED, Follower, Offline, Online, Role

@@ -19,7 +19,7 @@ from odradek.protocol.messages.metadata_topics import PartitionChangeRecord
 from odradek.records.batch import batches
 from odradek.records.record import Record
 from odradek.records.writer import record_batch
-from odradek.replica.fetch.entry import FetchEntry
+from odradek.replica.fetch_entry import FetchEntry
 from odradek.replica.roles import DIR_FAILED
 from odradek.replicated.log_record import EndMarker
 from replica_kit import NODE, SimPlane

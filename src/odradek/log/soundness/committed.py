@@ -17,12 +17,12 @@ from odradek.log.soundness import soundness
 from odradek.log.soundness.soundness import RangeCheck
 
 if TYPE_CHECKING:
-    from odradek.log.log import Log
     from odradek.log.segment.segment import Segment
+    from odradek.log.soundness.checked_log import CheckedLog
 
 
 def facts_at(
-    log: "Log", segment: "Segment", doubted: DoubtedTransactions, position: int, needed_end: int, end: int
+    log: "CheckedLog", segment: "Segment", doubted: DoubtedTransactions, position: int, needed_end: int, end: int
 ) -> TransactionFacts:
     """What the batches of a range say about transactions. The range holds the batch at `position` and ends at
     `needed_end`, or at `end` if it has to be walked.
@@ -34,14 +34,14 @@ def facts_at(
     return known
 
 
-def whole_facts(log: "Log", segment: "Segment", doubted: DoubtedTransactions) -> TransactionFacts:
+def whole_facts(log: "CheckedLog", segment: "Segment", doubted: DoubtedTransactions) -> TransactionFacts:
     while (known := doubted.whole()) is None:
         _walk(log, segment, doubted, 0, doubted.end, doubted.end)
     return known
 
 
 def _walk(
-    log: "Log", segment: "Segment", doubted: DoubtedTransactions, position: int, needed_end: int, end: int
+    log: "CheckedLog", segment: "Segment", doubted: DoubtedTransactions, position: int, needed_end: int, end: int
 ) -> None:
     """At once if it is a small range in the page cache, and its markers are there too. Else NotInCache.
 
@@ -60,7 +60,7 @@ def _walk(
         file.release()
 
 
-def _is_walked(log: "Log", segment: "Segment", check: RangeCheck) -> bool:
+def _is_walked(log: "CheckedLog", segment: "Segment", check: RangeCheck) -> bool:
     """Whether the log knows more now: that the offset index is wrong, or what the batches tell."""
     facts = present(check.facts, "a walk for transactions gathers their facts")
     try:
@@ -72,7 +72,7 @@ def _is_walked(log: "Log", segment: "Segment", check: RangeCheck) -> bool:
 
 
 def aborted_among(
-    log: "Log", segment: "Segment", facts: TransactionFacts, offset: int, end_position: int
+    log: "CheckedLog", segment: "Segment", facts: TransactionFacts, offset: int, end_position: int
 ) -> list[AbortedTransaction]:
     """With records from `offset` to `end_position`, all within the range of the facts."""
     found = facts.aborted_from(offset, end_position)
@@ -82,7 +82,7 @@ def aborted_among(
     return found
 
 
-def _ended_later(log: "Log", segment: "Segment", still_open: dict[int, First]) -> list[AbortedTransaction]:
+def _ended_later(log: "CheckedLog", segment: "Segment", still_open: dict[int, First]) -> list[AbortedTransaction]:
     """The transactions that the doubted part of a segment leaves open and that a later marker aborts."""
     found = _among_believed(segment, still_open)
     following = log.segments.higher(segment.base_offset)
@@ -115,7 +115,7 @@ def _among_believed(segment: "Segment", still_open: dict[int, First]) -> list[Ab
     return found
 
 
-def aborted_by_index(log: "Log", segment: "Segment", offset: int, end_position: int) -> list[AbortedTransaction]:
+def aborted_by_index(log: "CheckedLog", segment: "Segment", offset: int, end_position: int) -> list[AbortedTransaction]:
     """The aborted transactions as the transaction index tells them, from behind the part of it that is doubted."""
     following = log.segments.higher(segment.base_offset)
     upper_bound = segment.offset_index().upper_bound(end_position)
@@ -132,7 +132,7 @@ def aborted_by_index(log: "Log", segment: "Segment", offset: int, end_position: 
     return found
 
 
-def all_aborted(log: "Log") -> list[AbortedTransaction]:
+def all_aborted(log: "CheckedLog") -> list[AbortedTransaction]:
     """Every aborted transaction with records in the log, for compaction. NotInCache as above."""
     found: list[AbortedTransaction] = []
     still_open: dict[int, First] = {}

@@ -25,17 +25,17 @@ from odradek.log.producers.producer_snapshot import CorruptSnapshot
 from odradek.reactor.ports import Disk
 
 if TYPE_CHECKING:
-    from odradek.log.log import Log
     from odradek.log.segment.segment import Segment
+    from odradek.log.soundness.checked_log import CheckedLog
 
 NOTHING = -1
 
 
-def is_gapless(log: "Log") -> bool:
+def is_gapless(log: "CheckedLog") -> bool:
     return not log.was_compacted and not log.config.is_compacted
 
 
-def claimed_by_epochs(log: "Log", end_offset: int) -> int:
+def claimed_by_epochs(log: "CheckedLog", end_offset: int) -> int:
     """An offset below `end_offset` that is in the log, or was.
 
     The first entry begins where the log does since records were deleted, and not where its epoch did.
@@ -50,7 +50,7 @@ class FileWitness:
 
     __slots__ = ("_base_offset", "_disk", "_end_offset", "_snapshot_path", "_transactions_path")
 
-    def __init__(self, log: "Log", segment: "Segment", end_offset: int) -> None:
+    def __init__(self, log: "CheckedLog", segment: "Segment", end_offset: int) -> None:
         self._disk: Disk = log.storage.disk
         self._base_offset = segment.base_offset
         self._end_offset = end_offset

@@ -29,7 +29,7 @@ from odradek.reactor.ports import DiskFile, Job
 from odradek.records import layout
 
 if TYPE_CHECKING:
-    from odradek.log.log import Log
+    from odradek.log.soundness.checked_log import CheckedLog
 
 CHECK_AT_ONCE_BYTES = 128 << 10  # of small batches: about a millisecond
 CHECK_AHEAD_BYTES_MAX = 1 << 20  # beyond the first batch, however much a fetch asks for
@@ -60,7 +60,7 @@ class RangeCheck:
 
     def __init__(
         self,
-        log: "Log",
+        log: "CheckedLog",
         segment: Segment,
         start: int,
         needed_end: int,
@@ -134,7 +134,7 @@ class RangeCheck:
 
 
 def locate(
-    log: "Log", segment: Segment, offset: int, *, wanted_bytes: int = 0, may_block: bool = False
+    log: "CheckedLog", segment: Segment, offset: int, *, wanted_bytes: int = 0, may_block: bool = False
 ) -> Found | None:
     """`Segment.locate`, where what was passed over on the way is sound, and so is the batch that was found.
 
@@ -161,7 +161,7 @@ def locate(
 
 
 def ensure_sound(
-    log: "Log", segment: Segment, start: int, needed_end: int, end: int, *, may_block: bool = False
+    log: "CheckedLog", segment: Segment, start: int, needed_end: int, end: int, *, may_block: bool = False
 ) -> int:
     """Up to where a range that begins with a batch may be served: from `needed_end`, where another ends, to `end`.
 
@@ -271,7 +271,7 @@ def _pread(file: DiskFile, size: int, position: int) -> bytes:
         raise storage_error(error, "reading ahead", file.path) from error
 
 
-def note(log: "Log", check: RangeCheck) -> None:
+def note(log: "CheckedLog", check: RangeCheck) -> None:
     """Applies a verdict, unless the log has changed its past since. LogDamaged for damage."""
     segment = log.segments.get(check.base_offset)
     if check.generation != log.generation or segment is None or log.is_closed:

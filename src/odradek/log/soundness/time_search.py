@@ -28,8 +28,8 @@ from odradek.records.batch import Batch, batches
 from odradek.records.layout import NO_TIMESTAMP
 
 if TYPE_CHECKING:
-    from odradek.log.log import Log
     from odradek.log.segment.segment import Segment
+    from odradek.log.soundness.checked_log import CheckedLog
 
 
 class Place(NamedTuple):
@@ -85,7 +85,7 @@ class LargestTimestamp(NamedTuple):
     is_index_wrong: bool
 
 
-def targets(log: "Log", timestamp: int, start_offset: int) -> list[TimeTarget]:
+def targets(log: "CheckedLog", timestamp: int, start_offset: int) -> list[TimeTarget]:
     """Every segment, with a copy of what the reactor may change meanwhile."""
     epochs = LeaderEpochs(log.epochs.entries)
     ends = [*log.segments.base_offsets[1:], log.log_end_offset]

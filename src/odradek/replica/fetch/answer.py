@@ -2,10 +2,10 @@
 
 from odradek.protocol import errors
 from odradek.protocol.messages.k01_fetch import FetchableTopicResponse, FetchResponse, PartitionData
-from odradek.replica.fetch.entry import FetchEntry
 from odradek.replica.fetch.partition_data import blank
 from odradek.replica.fetch.partition_data import release as release_data
 from odradek.replica.fetch.session import NO_SESSION
+from odradek.replica.fetch_entry import FetchEntry
 
 
 def answer_of(told: list[tuple[FetchEntry, PartitionData]], session_id: int) -> FetchResponse:

@@ -17,7 +17,6 @@ from odradek.protocol.messages.k01_fetch import FetchResponse, PartitionData
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Cancelled
 from odradek.replica.fetch.answer import answer_of, nothing_new, refused, release
-from odradek.replica.fetch.entry import NOTHING_TOLD, FetchEntry
 from odradek.replica.fetch.expiry import Round
 from odradek.replica.fetch.parameters import UNKNOWN_ISOLATION, FetchParameters
 from odradek.replica.fetch.partition_data import size_of
@@ -30,6 +29,7 @@ from odradek.replica.fetch.reading import (
     resolve,
 )
 from odradek.replica.fetch.session import NO_SESSION, FetchSession
+from odradek.replica.fetch_entry import NOTHING_TOLD, FetchEntry
 
 if TYPE_CHECKING:
     from odradek.replica.manager import ReplicaManager

@@ -17,9 +17,9 @@ from odradek.log.read import TXN_COMMITTED
 from odradek.protocol import errors
 from odradek.protocol.messages.k01_fetch import EpochEndOffset, PartitionData
 from odradek.reactor.ports import Cancelled
-from odradek.replica.fetch.entry import FetchEntry
 from odradek.replica.fetch.parameters import FetchParameters
 from odradek.replica.fetch.partition_data import aborted, failed, not_here, not_in_cache, release, size_of, told_of
+from odradek.replica.fetch_entry import FetchEntry
 from odradek.replica.roles import REMOVED
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ A fetch without a session uses the same object, which is dropped after the answe
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
-from odradek.replica.fetch.entry import FetchEntry, TopicKey
+from odradek.replica.fetch_entry import FetchEntry, TopicKey
 
 if TYPE_CHECKING:
     from odradek.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic

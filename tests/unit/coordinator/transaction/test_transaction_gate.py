@@ -26,7 +26,7 @@ from odradek.protocol.messages.k27_write_txn_markers import (
 )
 from odradek.protocol.messages.metadata_cluster import FeatureLevelRecord
 from odradek.protocol.messages.metadata_topics import PartitionChangeRecord
-from odradek.replica.fetch.entry import FetchEntry
+from odradek.replica.fetch_entry import FetchEntry
 from replica_kit import NODE, SimPlane
 
 OTHER = 2
