@@ -250,6 +250,15 @@ class KafkaRaftServer:
         await self._stopping
 
     async def _stop(self) -> None:
+        try:
+            await self._stop_parts()
+        except BaseException as error:
+            self.stopped.fail(error)  # the process waits for it, and would wait for ever
+            raise
+        self._log.info("Kafka Server stopped")
+        self.stopped.resolve(None)
+
+    async def _stop_parts(self) -> None:
         await self._end_start()
         if self._http is not None:
             self._http.close()
@@ -259,8 +268,6 @@ class KafkaRaftServer:
             await self.controller.stop()
         if self._dirs is not None:
             self._dirs.release()
-        self._log.info("Kafka Server stopped")
-        self.stopped.resolve(None)
 
     async def _end_start(self) -> None:
         starting = self._starting

@@ -139,6 +139,24 @@ def test_a_stop_closes_every_connection_and_is_over_when_all_is_closed(broker):
     assert broker.lines[-1] == "INFO [KafkaRaftServer nodeId=1] Kafka Server stopped"
 
 
+class Broken:
+    async def stop(self):
+        raise RuntimeError("a bug")
+
+
+@pytest.mark.contract("D7")
+def test_whoever_waits_for_the_end_of_a_stop_that_fails_is_told(broker):
+    """Else a process that was asked to end would stay, with nothing left that it serves."""
+    broker.wait_until_ready()
+    broker.server.broker.replicas = Broken()
+    stopping = broker.server.loop.spawn(broker.server.stop())
+    stopping.is_observed = True
+    assert broker.world.run_until(lambda: stopping.is_done, 30_000)
+    assert broker.server.stopped.is_done
+    with pytest.raises(RuntimeError, match="a bug"):
+        broker.server.stopped.value()
+
+
 @pytest.mark.contract("E2")
 def test_each_listener_of_the_list_is_served():
     world = World(seed=9)
