@@ -5,6 +5,8 @@ import json
 import tarfile
 from pathlib import Path
 
+from odradek.log import checkpoint
+
 DATA = Path(__file__).parents[1] / "golden" / "data" / "logdirs"
 CLEAN = ["kafka-3.3.2-kraft-clean", "kafka-3.3.2-zk-clean", "kafka-4.3.0-kraft-clean"]
 UNCLEAN = ["kafka-3.3.2-kraft-unclean", "kafka-3.3.2-zk-unclean"]
@@ -38,3 +40,10 @@ def dump_text(name, what):
         path, _, rest = part.partition("\n")
         found[path] = rest.splitlines()
     return found
+
+
+def epochs_after_a_load(data, log_end_offset):
+    """The file of leader epochs as loading leaves it: one that begins at the end of the log is cut off, as in Kafka."""
+    entries = checkpoint.parse_epochs(data)
+    kept = [(epoch, start) for epoch, start in entries if start < log_end_offset]
+    return data if kept == entries else checkpoint.format_epochs(kept)
