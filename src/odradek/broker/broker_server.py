@@ -109,17 +109,18 @@ class BrokerServer:
     async def start(self) -> None:
         self._log.info("Transition from SHUTDOWN to STARTING")
         self._log.info("Starting broker")
-        watcher = _MetadataWatcher(self._shared.loop, self.lifecycle, self._shared.node_id)
-        self._shared.loader.add_publisher(watcher)
+        self._shared.loader.add_publisher(_LifecycleTeller(self.lifecycle))
         waits = self._shared.waits
         await self._register()
         logs = await self._load_logs()
         with waits.on(lambda: "the replicas that the metadata names to be opened"):
             await self._follow_metadata(logs)
         self._ensure_protected()
+        watcher = _UnfencedWatcher(self._shared.loop, self._shared.node_id)
+        self._shared.loader.add_publisher(watcher)
         with waits.on(lambda: f"the controller to unfence this broker: {self.lifecycle.last_answer}"):
             await self.lifecycle.set_ready_to_unfence()
-            await watcher.unfenced()  # our partitions get their leader with that record; before, nobody could write
+            await watcher.unfenced  # our partitions get their leader with that record; before, nobody could write
         self.socket_server.enable()
         self._log.info("Transition from STARTING to STARTED")
 
@@ -282,28 +283,30 @@ class BrokerServer:
         timer.cancel()
 
 
-class _MetadataWatcher:
-    """A publisher that tells the lifecycle of every image, and resolves `unfenced` when an image has us unfenced."""
+class _LifecycleTeller:
+    """A publisher that tells the lifecycle of every image: from the first one on, so before all others."""
 
-    __slots__ = ("_is_fenced", "_lifecycle", "_loop", "_node_id", "_waiting")
+    __slots__ = ("_lifecycle",)
 
-    def __init__(self, loop: Loop, lifecycle: BrokerLifecycle, node_id: int) -> None:
-        self._loop = loop
+    def __init__(self, lifecycle: BrokerLifecycle) -> None:
         self._lifecycle = lifecycle
-        self._node_id = node_id
-        self._is_fenced = True
-        self._waiting: Pending[None] | None = None
 
-    def unfenced(self) -> Pending[None]:
-        """Resolved after the other publishers have got the image that unfences this broker."""
-        pending = self._waiting = self._loop.pending()
-        if not self._is_fenced:
-            pending.resolve(None)
-        return pending
+    def publish(self, delta: object, image: MetadataImage) -> None:
+        self._lifecycle.metadata_applied()
+
+
+class _UnfencedWatcher:
+    """A publisher that resolves `unfenced` when an image has this broker unfenced. It has to be the last one: by then
+    the replicas have their roles by that image, and whoever connects finds leaders, however long the others took.
+    """
+
+    __slots__ = ("_node_id", "unfenced")
+
+    def __init__(self, loop: Loop, node_id: int) -> None:
+        self._node_id = node_id
+        self.unfenced: Pending[None] = loop.pending()
 
     def publish(self, delta: object, image: MetadataImage) -> None:
         broker = image.cluster.brokers.get(self._node_id)
-        self._is_fenced = broker is None or broker.fenced
-        if self._waiting is not None and not self._is_fenced:
-            self._waiting.resolve(None)
-        self._lifecycle.metadata_applied()
+        if broker is not None and not broker.fenced and not self.unfenced.is_done:
+            self.unfenced.resolve(None)

@@ -1,6 +1,6 @@
 """A node of a KRaft cluster: Kafka's KafkaRaftServer, here with both roles in one process.
 
-    start   dirs locked, formatted if they are fresh ─ configs ─ quorum ─ controller ─ broker ─ "Kafka Server started"
+    start   configs ─ dirs locked, formatted if they are fresh ─ quorum ─ controller ─ broker ─ "Kafka Server started"
     stop    broker ─ controller ─ quorum ─ locks let go of
 
 Everything outside comes from the loop's ports and the arguments, so that the same node runs in a simulation.

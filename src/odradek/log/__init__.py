@@ -1,1 +1,1 @@
-"""A partition on disk: segments, indexes, recovery, retention, compaction; and the tools that read its files."""
+"""A partition on disk: segments, indexes, recovery, retention, compaction, and all of them in log dirs."""

@@ -182,19 +182,11 @@ class Log:
         self.find_first_unstable_offset()
         return offset
 
-    def maybe_increment_high_watermark(self, offset: int, place: tuple[int, int] | None = None) -> bool:
-        """Within one leader epoch it only grows (R3)."""
-        if offset > self.log_end_offset:
-            raise errors.OffsetOutOfRange(
-                f"High watermark {offset} of {self.topic_partition} is past the log end offset {self.log_end_offset}."
-            )
-        if offset <= self.high_watermark:
-            return False
-        self.update_high_watermark(offset, place)
-        return True
-
     def advance_high_watermark_to_end(self) -> None:
-        """Everything is committed: there is no other replica. `update_high_watermark`, spelled out for the hot path."""
+        """The high watermark is the end of the log: the caller knows that every replica in sync has it.
+
+        It is `update_high_watermark`, spelled out for the hot path.
+        """
         self.high_watermark = self.log_end_offset
         if self.producers.has_unreplicated:
             self.producers.high_watermark_moved(self.log_end_offset)

@@ -112,7 +112,7 @@ class Leader(Online):
 
     def log_end_moved(self) -> None:
         """After an append, or the flush that it waited for. Followers read up to the end of the log, not up to the high
-        watermark, which waits for them: one that sleeps on would hold every acks=all write up (F6)."""
+        watermark, which waits for them: one that sleeps on would hold every acks=all write up."""
         if not self.advance_high_watermark() and self.partition.watchers:
             self.partition.wake_followers()
 
@@ -129,7 +129,7 @@ class Leader(Online):
             # What the flush has not reached is neither acknowledged nor shown yet.
             end_offset = min(end_offset, log.recovery_point)
         if log.high_watermark >= end_offset:
-            return False
+            return False  # within one leader epoch it only grows (R3), and this is what sees to it
         if end_offset == log.log_end_offset:
             log.advance_high_watermark_to_end()
         else:

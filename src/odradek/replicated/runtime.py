@@ -16,8 +16,8 @@ A failed append has changed nothing: the error is the answer. Losing the leaders
 that has seen committed records only. One that may hold records that the log will lose is done with: the owner attaches
 a fresh one, which is loaded from the log. Whoever waits gets what the owner's `refusal` says.
 
-Records of the log come in through `replay_committed`, also while active: those that the runtime has appended
-itself are known by their offset and only move the commit gate.
+Records of the log come in through `load`, while there is no leader to decide, or from the owner, who replays them into
+the core and tells by `loaded` how far; `commit` opens the gate for what the runtime has appended itself.
 
 A core whose `replay` raises no longer equals its log, and nothing it says can be trusted: `on_fault` is told, and
 the runtime serves no more.
@@ -127,7 +127,7 @@ class Runtime(Generic[C]):
         self.state = UNLOADED
         self.epoch = -1
         self.replayed_offset = -1
-        self.appended_offset = -1  # behind the replayed one only while a long decision is replayed
+        self.appended_offset = -1  # larger than `replayed_offset` only while a long decision is replayed
         self.committed_offset = -1
 
     @property

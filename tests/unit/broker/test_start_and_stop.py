@@ -5,10 +5,13 @@ import pytest
 from broker_kit import SimBroker, SimClient
 from odradek.broker.lifecycle import NOT_RUNNING, RUNNING
 from odradek.broker.start_refused import StartRefused
+from odradek.network.socket_server import SocketServer
 from odradek.protocol.messages.k03_metadata import MetadataRequest
 from odradek.protocol.messages.k10_find_coordinator import FindCoordinatorRequest
 from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest
+from odradek.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.protocol.releases import CONTROLLER
+from odradek.reactor.slices import Slices
 from odradek.sim.world import World
 
 API_VERSIONS = ApiVersionsRequest(client_software_name="test", client_software_version="1")
@@ -171,3 +174,26 @@ def test_each_listener_of_the_list_is_served():
         assert told.port == port, "each is told the address of its own listener"
     controllers = SimClient(world, "client-9093", (host, 9093))
     assert 62 in [api.api_key for api in controllers.ask(API_VERSIONS, 3).api_keys], "a controller's API"
+
+
+def test_clients_are_let_in_when_the_leaders_are_known_however_long_the_metadata_takes(monkeypatch):
+    """Every slice of long work is over at once, so that the loop turns between any two of those who get an image."""
+    broker = SimBroker(World(seed=9))
+    broker.wait_until_ready()
+    client = SimClient(broker.world, "client", broker.address)
+    topic = CreatableTopic(name="t", num_partitions=3, replication_factor=1)
+    client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 7)
+    broker.stop()
+    monkeypatch.setattr(Slices, "is_over", True)
+    led = []
+    enable = SocketServer.enable
+
+    def look(server):
+        if server is broker.server.broker.socket_server:
+            topic = broker.server.broker.replicas.topics["t"]
+            led.extend(partition.leader is not None for partition in topic.partitions.values())
+        enable(server)
+
+    monkeypatch.setattr(SocketServer, "enable", look)
+    broker.restart()
+    assert led == [True] * 3

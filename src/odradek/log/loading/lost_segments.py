@@ -1,7 +1,7 @@
 """Segments whose `.log` file is gone: what is left in the directory, and the checkpoints, still tell of them.
 
 Without any `.log` file the recovery point tells, after a crash too: the first file of a log is durable before a
-checkpoint names it, and a log that is to begin anew has 0 there until it has (`truncation.py`).
+checkpoint names it, and a log that is to begin anew has 0 there until it has (`manager/checkpointed_truncation.py`).
 
 With others left only a log dir that was stopped cleanly can tell. Retention and compaction remove files too, and a
 crash in the middle of it leaves an index without its log, and checkpoints and leader epochs from before. After a clean

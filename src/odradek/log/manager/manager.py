@@ -10,7 +10,7 @@ A dir that fails takes its logs offline, and its listeners are told (`dirs.liste
 damaged is set aside alone (`dirs.listen_to_damage`). The logs that a caller still holds are closed: appends to them are
 refused, reads fail.
 
-The parts have their own files: starting, stopping, moves, truncation, schedules; `log_dirs.py` is about the dirs.
+The parts have their own files: starting, stopping, moves, checkpointed_truncation, schedules; `log_dirs.py`: the dirs.
 """
 
 from collections.abc import Callable, Container, Coroutine, Mapping, Sequence
