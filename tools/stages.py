@@ -29,6 +29,7 @@ BIN = Path(PYTHON).parent
 PYTEST = [PYTHON, "-m", "pytest", "-q", "-n", "2"]
 VERSIONS = ("3.11", "3.12", "3.13")
 LONG_ROUNDS = 30
+_OF_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")  # a make that a test runs is no part of the one that runs the test
 BUDGETS_MAX = 4  # a stage that takes so many times its budget hangs
 STAGE_SECONDS_MIN = 600
 LONG_STAGE_SECONDS_MAX = 24 * 3600
@@ -191,7 +192,8 @@ def run(name: str, options: Options) -> tuple[bool, float]:
 
 def _environment(stage: Stage, options: Options, seconds_max: float) -> dict[str, str]:
     environment = {**os.environ, **stage.env, "ODRADEK_EXAMPLES": "random" if options.long else "same"}
-    environment.pop("PYTHONPATH", None)
+    for name in ("PYTHONPATH", *_OF_MAKE):
+        environment.pop(name, None)
     if options.long:
         environment.update(ODRADEK_SEEDS="5000", ODRADEK_KILLS="50")
     show_where = f"-o faulthandler_timeout={seconds_max / 3:.0f}"

@@ -17,6 +17,7 @@ from odradek.coordinator.group.core import GroupCore
 from odradek.coordinator.group.offsets import OffsetStore
 from odradek.protocol import errors
 from odradek.replica import append as replica_append
+from odradek.replica.leader import Leader
 from odradek.replicated.runtime import Runtime, _finish
 
 # The runtime and the log
@@ -27,11 +28,14 @@ def answer_before_the_commit(patch):
 
 
 def acknowledge_before_the_flush(patch):
-    async def flushed(replicas, partition, log, info, request):
-        replicas.logs.flush(log)
+    async def flush(leader, log):
+        leader.partition.topic.manager.logs.flush(log)
+
+    async def after_flush(replicas, leader, info, flushed, request):
         return info
 
-    patch.setattr(replica_append, "flushed", flushed)
+    patch.setattr(Leader, "_flush", flush)
+    patch.setattr(replica_append, "_after_flush", after_flush)
 
 
 def forget_offsets_at_a_start(patch):

@@ -10,7 +10,7 @@ import outside
 
 SCRIPT = Path(__file__).parents[2] / ".ci" / "run"
 NEEDED = ("bash", "cat", "chmod", "dirname", "env", "find", "ln", "mkdir", "mktemp", "rm", "sh", "tail")
-TOOLS = ("cc", "javac", "kcat", "mvn", "npm")
+TOOLS = ("cc", "javac", "kcat", "mvn", "npm", "openssl", "systemd-analyze")
 MAKE = """\
 #!/bin/sh
 echo "make $*"
