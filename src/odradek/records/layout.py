@@ -38,6 +38,7 @@ LEADER_EPOCH = Struct(">i")
 CRC = Struct(">I")
 ATTRIBUTES = Struct(">h")
 TIMESTAMP = Struct(">q")
+PRODUCER = Struct(">qhi")  # producer id, producer epoch, base sequence
 
 COMPRESSION_MASK = 0x07
 TIMESTAMP_TYPE_MASK = 0x08  # set: LogAppendTime

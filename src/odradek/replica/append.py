@@ -21,10 +21,11 @@ from odradek.records.checked import CheckedRecords
 from odradek.records.layout import (
     ATTRIBUTES_OFFSET,
     COMPRESSION_MASK,
-    HEADER,
     HEADER_SIZE,
     MAGIC_MAX,
     MAGIC_OFFSET,
+    PRODUCER,
+    PRODUCER_ID_OFFSET,
     TRANSACTIONAL_MASK,
 )
 from odradek.records.rules import ProduceRules
@@ -74,6 +75,7 @@ def append_at_once(
         return None
     checked = check_common(records, leader.log.rules, now_ms)
     topic = partition.topic
+    # The config is never less than `effective_min_in_sync`: at worst the long way is asked, and has the last word.
     if checked is None or (request.acks == ACKS_ALL and len(partition.isr) < topic.config.min_insync_replicas):
         return None
     topic.produces.count += 1
@@ -143,8 +145,8 @@ async def _append_after_job(
 def check_membership(log: Log, records: Buffer, guard: VerificationGuard | None) -> None:
     """Time has passed since it was found that these records belong to an open transaction: do they still?"""
     if records[MAGIC_OFFSET] == MAGIC_MAX and records[ATTRIBUTES_OFFSET + 1] & TRANSACTIONAL_MASK:
-        header = HEADER.unpack_from(records)
-        log.producers.check_membership(header[9], header[10], header[11], guard)
+        producer_id, producer_epoch, sequence = PRODUCER.unpack_from(records, PRODUCER_ID_OFFSET)
+        log.producers.check_membership(producer_id, producer_epoch, sequence, guard)
 
 
 def check_job(records: bytearray, rules: ProduceRules, now_ms: int) -> Job:

@@ -21,7 +21,7 @@ from odradek.protocol import errors
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Buffer
-from odradek.records.layout import HEADER
+from odradek.records.layout import PRODUCER, PRODUCER_ID_OFFSET
 from odradek.replica.append import AppendRequest, check_membership
 from odradek.replica.partition import Partition
 
@@ -149,5 +149,5 @@ def as_told_to_producers(error: errors.KafkaError, version: int) -> errors.Kafka
 
 
 def _producer(records: Buffer) -> tuple[int, int, int]:
-    header = HEADER.unpack_from(records)
-    return header[9], header[10], header[11]
+    """Id, epoch and base sequence of a whole batch of magic 2."""
+    return PRODUCER.unpack_from(records, PRODUCER_ID_OFFSET)
