@@ -72,6 +72,7 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_format(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Kafka's options, one after the other."""
     parser = actions.add_parser("format", help="Format the Kafka log directories on this node.")
     _add_place(parser)
     parser.add_argument(

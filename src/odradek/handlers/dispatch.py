@@ -303,10 +303,15 @@ class Dispatcher(Generic[S]):
         key = present(request.api_key, "every request has an API key")
         connection = LocalConnection(principal, listener, address)
         call = Call(self.services, connection, key, version, 0, client_id)
-        route = self._route(key, version)
+        route = self._route(key, version)  # `_routes` has those alone that peers may ask for: it is looked up unchecked
         return self.services.loop.spawn(self._answer_local(route, call, request))
 
     async def _answer_local(self, route: _Route, call: Call[S], request: Request) -> Response | None:
+        """`_answer` for who wants the response and not its bytes.
+
+        Errors are not counted here: if the answer is handed on to a client, they are when it is framed. Nor are there
+        faults: those are for what comes from peers, and have been asked when it came.
+        """
         try:
             if route.allow is not None and not call.authorize(*route.allow):
                 raise route.allow.refusal()

@@ -201,7 +201,10 @@ def _counted(call: BrokerCall, answer: A) -> A:
 
 
 class _Production(AppendRequest):
-    """A request under way: what its partitions have in common, and what most of them need nothing of."""
+    """A request under way: what its partitions have in common, and what is needed only if one of them fails or waits.
+
+    It sets the fields of `AppendRequest` itself: that saves a call for each request.
+    """
 
     __slots__ = ("_call", "_hints", "_replicas", "_request", "has_failed", "waits")
 

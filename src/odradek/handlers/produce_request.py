@@ -33,7 +33,11 @@ def is_transactional(records: Records) -> bool:
 
 
 def is_early(error: errors.KafkaError, records: Records, version: int) -> bool:
-    """Found before the log was asked: in the shape of the request, in its topic or its transaction."""
+    """Found before the log was asked: in the shape of the request, in its topic or its transaction.
+
+    The error does not tell: `check` raises the same ones by the rules of the topic. So the shape is looked at once
+    more, which costs a walk over the headers, and only for what has failed.
+    """
     if isinstance(error, errors.InvalidTxnState | errors.InvalidTopicException):
         return True
     if records is None:

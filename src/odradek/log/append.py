@@ -54,6 +54,17 @@ def append_as_leader(log: "Log", records: Buffer, leader_epoch: int, now_ms: int
 
 
 def append_checked(log: "Log", checked: CheckedRecords, leader_epoch: int, now_ms: int, origin: int) -> AppendInfo:
+    """Assigns offsets and appends.
+
+    Nearly every append finds a log that takes it and a segment with room. Whatever else may be the case is in the one
+    long condition, and `_segment_for` sees to all of it: it refuses if the log takes no appends, opens the file,
+    refuses what is larger than a segment (such a batch finds no room either), and rolls if that is due. The condition
+    is `roll.is_due` part by part, but for the age: a segment that is empty or whose records have no time goes the long
+    way each time. So it may lead there in vain, but it never leads past it.
+
+    A batch with a producer is refused earlier, by `_check_producer`: a log that takes no appends does not answer with
+    the offsets of a duplicate either.
+    """
     base_offset = log.log_end_offset
     produced: RecordBatch | None = None  # a batch that the books of its producer are kept of
     data: Buffer
@@ -72,7 +83,7 @@ def append_checked(log: "Log", checked: CheckedRecords, leader_epoch: int, now_m
         data, last_offset = _placed(checked, batch, base_offset, leader_epoch, now_ms)
     size = len(data)
     segment = log.active
-    if (  # roll.is_due, spelled out: nearly every append finds that there is room
+    if (
         log.refusal is not None
         or segment.file is None
         or segment.size + size > log.roll_bytes
@@ -211,7 +222,7 @@ def _append_run(log: "Log", data: memoryview, run: list[Batch], now_ms: int) -> 
     segment = roll.maybe_roll(
         log, len(data), now_ms, last.last_offset, max(batch.max_timestamp for batch in run), first_offset
     )
-    failpoint("log.append.before_write")
+    failpoint("log.append.before_write")  # without the look at ARMED: a run comes once a fetch, and is many batches
     segment.write(data)
     failpoint("log.append.after_write")
     for batch in run:

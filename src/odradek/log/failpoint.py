@@ -1,6 +1,7 @@
 """Named places between two steps that are not atomic, where a simulation can crash the broker or fail a call.
 
-Nothing happens there in production: a failpoint costs a look at an empty dict, which the hot path takes by itself.
+Nothing happens there in production: a failpoint costs a call and a look at an empty dict. An append of a leader
+comes too often for the call: it looks at `ARMED` itself.
 `NAMES` is what the tests enumerate; arming a name that is not in it is an error, so that the list stays complete.
 """
 

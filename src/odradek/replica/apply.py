@@ -56,7 +56,9 @@ async def apply(
 ) -> None:
     topics = [] if delta.topics is None else list(delta.topics.changed.values())
     for changed in topics:
-        replicas.openings.began(changed.image.name)  # from now on the metadata may tell of it
+        # From now on the metadata may tell of it. This one holds until the topic's partitions have begun openings of
+        # their own (`_change_roles`), which end when their logs are open.
+        replicas.openings.began(changed.image.name)
     before, replicas.roles_changed = replicas.roles_changed, replicas.loop.pending()
     mine = replicas.roles_changed
     try:

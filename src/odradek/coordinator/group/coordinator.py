@@ -159,6 +159,9 @@ class GroupCoordinator:
             and request.group_id not in shard.core.classic.groups
             and shard.core.classic.accepts(request)
         ):
+            # Two events for one request: a group that is written down (see `ClassicRoom.create`) has to be replayed
+            # before it can be joined. What could not be appended is known here. Once it is, only the loss of the
+            # leadership undoes it, and that ends the shard and refuses the ticket of the join as well.
             created = shard.run(lambda core: core.create(now, request.group_id))
             if created.is_done and created.error is not None:
                 return created  # type: ignore[return-value]  # it has an error and no value

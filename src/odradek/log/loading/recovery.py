@@ -76,14 +76,22 @@ def recover(
         failpoint("log.recover.after_segment")
         if scan.fault is not None:
             break
-    loaded.log_end_offset = next_offset
-    loaded.producers = producers
-    producers.map_end_offset = next_offset
-    _snapshot(disk, loaded, producers, next_offset)
-    loaded.unflushed = [facts.base_offset for facts in loaded.segments[first:-1]]
-    loaded.unsynced_snapshots = [offset for offset in loaded.snapshots if offset >= unflushed[0].base_offset]
-    loaded.has_new_names = True
+    _conclude(disk, loaded, producers, next_offset, first)
     loaded.recovered = Recovered(done, total - sum(facts.size for facts in loaded.segments[first:]))
+
+
+def _conclude(disk: Disk, loaded: LoadedLog, producers: ProducerState, end_offset: int, first: int) -> None:
+    """What the log is from now on. The snapshot at its end comes first: it is one of those that are to be synced.
+
+    From segment `first` on nothing need be on the disk yet: cuts and indexes were written to the page cache.
+    """
+    loaded.log_end_offset = end_offset
+    loaded.producers = producers
+    producers.map_end_offset = end_offset
+    _snapshot(disk, loaded, producers, end_offset)
+    loaded.unflushed = [facts.base_offset for facts in loaded.segments[first:-1]]
+    loaded.unsynced_snapshots = [offset for offset in loaded.snapshots if offset >= loaded.segments[first].base_offset]
+    loaded.has_new_names = True
 
 
 def epoch_witness(loaded: LoadedLog, recovery_point: int) -> EpochWitness:

@@ -87,6 +87,7 @@ def create_job(
     if topic_id is not None:  # its name becomes durable with those of the first segment
         write_topic_id(disk, to_load.directory, topic_id, syncs_name=False)
     yield 0
+    # As after a crash, though there should be nothing to load: an earlier attempt may have ended in one and left files.
     loaded = yield from to_load.load_job(disk, had_clean_shutdown=False, now_ms=now_ms, expiration_ms=expiration_ms)
     disk.fsync_dir(log_dir)
     return loaded
