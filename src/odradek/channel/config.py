@@ -21,6 +21,7 @@ class ChannelConfig(NamedTuple):
     @classmethod
     def from_config(cls, config: Mapping[str, Any], **others: Any) -> Self:
         """From the parsed config of any client, or of a broker that talks to others; `others` replace what it says.
+        Values are of the type that the config's table says, and the fields above have.
 
         A config that this kind of client does not have keeps its default.
         """

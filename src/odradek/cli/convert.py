@@ -91,7 +91,7 @@ def _reading(subject: list[str], data: bytes) -> Reading:
 
 
 def _read_frame(data: bytes, read: Callable[[int], Reading]) -> Reading:
-    """With or without the length before it, which is there in a capture.
+    """Reads a frame with or without the length before it, which is there in a capture.
 
     A correlation id may equal the length by chance: the reading that uses every byte is the right one.
     """
@@ -134,6 +134,9 @@ def _encode(options: argparse.Namespace) -> int:
     else:
         print(data.hex())
     return 0
+
+
+# A form is what `json` has made of the input: of any of JSON's types, until somebody has looked.
 
 
 def _encoding(subject: list[str], form: Any) -> bytes:

@@ -9,7 +9,7 @@ dropped, and a new one is loaded from the log. The `_Feed` of the old one is dea
 """
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from odradek.broken_rule import require
 from odradek.controller.config import ControllerConfig
@@ -207,7 +207,7 @@ class QuorumController:
         elif self.runtime.is_active:
             self._renounce()
 
-    def _done(self, work: Coroutine[Any, None, None]) -> Pending[None] | None:
+    def _done(self, work: Coroutine[object, None, None]) -> Pending[None] | None:
         task = self._loop.spawn(work)
         if not task.is_done:
             return task

@@ -235,7 +235,7 @@ class Dispatcher(Generic[S]):
             count(response)
         return _encode_response(route.response_plan, response, call.correlation_id, route.has_flexible_answer)
 
-    def _run(self, coroutine: Coroutine[Any, None, Response | None]) -> Response | Pending[Response | None] | None:
+    def _run(self, coroutine: Coroutine[object, None, Response | None]) -> Response | Pending[Response | None] | None:
         """Runs an async handler to its first wait; its value if it got to the end without one."""
         task = self.services.loop.spawn(coroutine)
         task.is_observed = True  # an error of its own is answered, here or by whoever is called when it is done
@@ -335,10 +335,10 @@ class Dispatcher(Generic[S]):
         if action.delay_ms == 0:
             return self._act(action, route, call, request)
         kept = bytes(frame)  # the frame is dead by the time the delay is over
-        again: Any = _decode(route.request_plan, memoryview(kept), at)[0]
+        again: Request = _decode(route.request_plan, memoryview(kept), at)[0]
         return self._carried_out(self._act_later(action, route, call, again))
 
-    def _carried_out(self, coroutine: Coroutine[Any, None, Answer]) -> Pending[Answer]:
+    def _carried_out(self, coroutine: Coroutine[object, None, Answer]) -> Pending[Answer]:
         """A fault is played to its end, even if the client has hung up."""
         task = self.services.loop.spawn(coroutine)
         parked = _Parked(task, is_read=False)

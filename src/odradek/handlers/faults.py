@@ -21,7 +21,7 @@ class StandIn(Protocol):
 
     def __call__(
         self, call: "AnyCall", request: "Request", handle: Handle, refuse: "Refuse"
-    ) -> Coroutine[Any, None, Any]: ...
+    ) -> Coroutine[object, None, Any]: ...
 
 
 class FaultAction(NamedTuple):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # What a handler returns. A Pending and a coroutine yield a Response, or None for no answer; a Pending of a subclass is
 # no Pending of Response to mypy, hence Any.
-Returned: TypeAlias = "Response | Pending[Any] | Coroutine[Any, None, Response | None] | None"
+Returned: TypeAlias = "Response | Pending[Any] | Coroutine[object, None, Response | None] | None"
 
 # A registered handler. `serves` has checked what it takes against its listener and its API, and what it returns; from
 # then on the dispatcher alone calls it, for whatever API, and sees by `is_async` which of the above it gets.

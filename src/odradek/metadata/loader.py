@@ -13,7 +13,7 @@ that is returned tells when it is done. Nothing else may be handed in before.
 """
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.difference import difference
@@ -127,7 +127,7 @@ class MetadataLoader:
     def handle_leader_change(self, leader_id: int | None, epoch: int) -> None:
         self.leader_id, self.leader_epoch = leader_id, epoch
 
-    def _run(self, work: Coroutine[Any, None, None]) -> Pending[None] | None:
+    def _run(self, work: Coroutine[object, None, None]) -> Pending[None] | None:
         if self.is_faulty:
             work.close()
             return None
@@ -135,7 +135,7 @@ class MetadataLoader:
         task = self._loop.spawn(self._guarded(work))
         return None if task.is_done else task
 
-    async def _guarded(self, work: Coroutine[Any, None, None]) -> None:
+    async def _guarded(self, work: Coroutine[object, None, None]) -> None:
         try:
             await work
         except ReplayError as error:

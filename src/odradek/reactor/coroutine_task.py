@@ -9,7 +9,7 @@ from odradek.reactor.ports import Cancelled
 
 
 class Task(Pending[T]):
-    """A coroutine may await Pendings of any kind, and Python says of none what it yields.
+    """A coroutine may await Pendings of any kind, and Python says of none what it yields: it is an object until seen.
 
     Runs up to its first wait right where it is made: a handler that need not wait costs no trip through a queue."""
 
@@ -18,7 +18,7 @@ class Task(Pending[T]):
     def __init__(
         self,
         completions: Completions,
-        coroutine: Coroutine[Any, None, T],
+        coroutine: Coroutine[object, None, T],
         when_unseen: "Callable[[Task[T]], None]",
     ) -> None:
         super().__init__(completions)

@@ -173,7 +173,7 @@ class Loop:
         """A value that is not there yet; who asks for it knows of which type it will be."""
         return Pending(self._completions)
 
-    def spawn(self, coroutine: Coroutine[Any, None, T]) -> Task[T]:
+    def spawn(self, coroutine: Coroutine[object, None, T]) -> Task[T]:
         """Runs a coroutine. If it fails and nobody waits for it, the loop's `on_error` is told."""
         return Task(self._completions, coroutine, self._unseen)
 

@@ -76,7 +76,7 @@ class Pending(Generic[T]):
         self._callbacks.clear()
         return True
 
-    def __await__(self) -> Generator[Any, None, T]:
+    def __await__(self) -> "Generator[Pending[T], None, T]":
         if not self.is_done:
             yield self
         return self.value()

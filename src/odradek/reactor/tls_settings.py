@@ -19,6 +19,7 @@ class TlsSettings(NamedTuple):
     checks_host_name: bool = True  # of a client
 
     def replace(self, **changes: Any) -> "TlsSettings":
+        """`changes` are fields by name, each of the type that it has above."""
         return self._replace(**changes)
 
     def __repr__(self) -> str:  # never the key

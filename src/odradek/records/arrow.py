@@ -254,6 +254,7 @@ def _valid_strings(keys: BinaryColumn) -> "pa.Array[Any]":
 
 
 def _header_pairs(row: int, headers: Any) -> list[fields.HeaderFields]:
+    """Of whatever a caller takes for headers; `fields` says what is wrong with it."""
     try:
         return [fields.header_pair(pair) for pair in fields.header_list(() if headers is None else headers)]
     except (TypeError, ValueError) as error:
@@ -262,10 +263,12 @@ def _header_pairs(row: int, headers: Any) -> list[fields.HeaderFields]:
 
 
 def _py_buffer(buffer: Buffer | None) -> Any:
+    """A `pa.Buffer` that copies nothing; Any as `_pyarrow` is."""
     return None if buffer is None else _pyarrow().py_buffer(buffer)
 
 
 def _pyarrow() -> Any:
+    """The module, which need not be there: it has no type of its own."""
     try:
         import pyarrow
     except ImportError as error:

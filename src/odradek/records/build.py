@@ -125,6 +125,7 @@ def build_record_batch(
 
 
 def _built_piece(piece: "pa.RecordBatch", **options: Any) -> Batches:
+    """`options` as `build` names and types them."""
     columns = {name: piece.column(name) for name in ("key", "headers", "timestamp") if name in piece.schema.names}
     return build(
         piece.column("value"),
@@ -220,6 +221,9 @@ def _compressed_batch(batch: memoryview, codec: int, level: int | None) -> bytea
     layout.ATTRIBUTES.pack_into(out, layout.ATTRIBUTES_OFFSET, attributes | codec)
     layout.CRC.pack_into(out, layout.CRC_OFFSET, crc32c(memoryview(out)[layout.ATTRIBUTES_OFFSET :]))
     return out
+
+
+# The columns of a caller: `build` says what they should be, and these find out what they are, hence Any.
 
 
 def _binary(name: str, column: Any) -> BinaryColumn | None:

@@ -8,7 +8,6 @@ drops the jobs where they stand.
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 from odradek.reactor.ports import Cancelled, Done, Job
 from odradek.sim.crash import SimCrash
@@ -28,7 +27,7 @@ class SimRun:
         self.done = done
         self.has_begun = False
         self.is_cancelled = False
-        self.value: Any = None
+        self.value: object = None
         self.error: BaseException | None = None
 
     def cancel(self) -> None:

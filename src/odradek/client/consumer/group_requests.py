@@ -20,6 +20,8 @@ ELSEWHERE = frozenset((errors.NotCoordinator.code, errors.CoordinatorNotAvailabl
 
 
 class _InFlight(NamedTuple):
+    """`on_answer` takes the response to its own request: its class follows from that, which mypy does not see."""
+
     on_answer: Callable[[Any, int], None]
     on_failure: Callable[[int], None]
     sent_ms: int

@@ -234,7 +234,7 @@ class TransactionManager:
         )
         return ends_epoch and self.incomplete_batches > 0
 
-    # Answers
+    # Answers: of classes that follow from the API of what was asked, hence Any.
 
     def _done(self, ask: Ask, response: Any) -> None:
         if ask.api_key == requests.FIND_COORDINATOR:

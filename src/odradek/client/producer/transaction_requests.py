@@ -238,6 +238,7 @@ def _judge(api_key: int, code: int) -> Verdict:
 
 
 def _codes(api_key: int, response: Any) -> Iterable[int]:
+    """The response is of the class that belongs to the key, which mypy does not see."""
     if api_key == FIND_COORDINATOR:
         return [each.error_code for each in response.coordinators] or [response.error_code]
     if api_key == ADD_PARTITIONS:

@@ -14,8 +14,7 @@ With `cleanup.policy=compact,delete` the same log is also subject to retention, 
 segments that went meanwhile change the generation.
 """
 
-from collections.abc import Callable, Generator
-from typing import Any
+from collections.abc import Callable
 
 from odradek.broken_rule import present
 from odradek.config.broker import TABLE
@@ -37,7 +36,7 @@ from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.jobs import JobQueue, Throttle
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
-from odradek.reactor.ports import Cancelled, Disk, Job, Stream
+from odradek.reactor.ports import Cancelled, Disk, JobOf, R, Stream
 from odradek.records import layout
 
 CHUNK_BYTES_MIN = 65536
@@ -316,7 +315,7 @@ class Cleaner:
         cleaning.ensure_current()
         return round_
 
-    def _submit(self, cleaning: _Cleaning, job: Job) -> Pending[Any]:
+    def _submit(self, cleaning: _Cleaning, job: JobOf[R]) -> Pending[R]:
         return self._jobs.submit(cleaning.log.directory, _abortable(job, cleaning), self._throttle)
 
     async def _swap_in(self, cleaning: _Cleaning, replacement: Replacement) -> None:
@@ -373,21 +372,22 @@ def _last_records(log: Log) -> dict[int, LastRecord]:
     }
 
 
-def _abortable(job: Job, cleaning: _Cleaning) -> Generator[int, None, Any]:
+def _abortable(job: JobOf[R], cleaning: _Cleaning) -> JobOf[R]:
     """The job, ended at its next yield once the round is aborted; what it does to clean up still runs."""
     try:
         while not cleaning.is_aborted:
             try:
                 moved_bytes = next(job)
             except StopIteration as end:
-                return end.value
+                value: R = end.value
+                return value
             yield moved_bytes
         raise Cancelled("the log is about to change")
     finally:
         job.close()
 
 
-def _first_timestamps(disk: Disk, paths: list[str]) -> Generator[int, None, list[int]]:
+def _first_timestamps(disk: Disk, paths: list[str]) -> JobOf[list[int]]:
     found = []
     for path in paths:
         try:

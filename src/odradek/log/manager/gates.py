@@ -5,7 +5,7 @@ one who waits, not even in the moment in which a gate opens.
 """
 
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.loop import Loop
@@ -25,7 +25,7 @@ class Gates:
         """Whether something is under way there."""
         return topic_partition in self._last
 
-    async def through(self, partitions: Sequence[TopicPartition], work: Callable[[], Coroutine[Any, None, T]]) -> T:
+    async def through(self, partitions: Sequence[TopicPartition], work: Callable[[], Coroutine[object, None, T]]) -> T:
         """Does the work after everything that was asked of these partitions before, and before all that is later."""
         gate, before = self._put_up(partitions)
         try:

@@ -10,7 +10,6 @@ partition that is created after one of the same name was deleted) writes the low
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from odradek.broken_rule import instance
 from odradek.log import checkpoint, names
@@ -21,7 +20,7 @@ from odradek.protocol import errors
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.jobs import JobQueue
 from odradek.reactor.loop import Loop
-from odradek.reactor.ports import Cancelled, Disk, Job
+from odradek.reactor.ports import Cancelled, Disk, Job, JobOf, R
 
 # Takes the dir, and whether it was the last one online.
 OnDirFailure = Callable[[LogDir, bool], None]
@@ -137,7 +136,7 @@ class LogDirs:
         for listener in list(self._listeners):
             listener(log_dir, is_last)
 
-    async def run(self, log_dir: LogDir, key: str, job: Job) -> Any:
+    async def run(self, log_dir: LogDir, key: str, job: JobOf[R]) -> R:
         """A job that works in the dir; what goes wrong in it is handled, and raised here as well."""
         if log_dir.failure is not None:
             job.close()

@@ -14,7 +14,7 @@ The parts have their own files: starting, stopping, moves, checkpointed_truncati
 """
 
 from collections.abc import Callable, Container, Coroutine, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from odradek.config.listeners import log_dirs as configured_log_dirs
 from odradek.config.sources import BrokerLayers
@@ -205,7 +205,7 @@ class LogManager:
     def now_ms(self) -> int:
         return self.loop.ports.clock.wall_ms()
 
-    async def exclusively(self, topic_partition: TopicPartition, work: Callable[[], Coroutine[Any, None, T]]) -> T:
+    async def exclusively(self, topic_partition: TopicPartition, work: Callable[[], Coroutine[object, None, T]]) -> T:
         """After everything that was asked of this partition before."""
         return await self.gates.through([topic_partition], work)
 

@@ -5,7 +5,6 @@ up, and the next start finishes what it finds under the names that end in -delet
 """
 
 from collections.abc import Coroutine, Sequence
-from typing import Any
 
 from odradek.log import names
 from odradek.log.dead_files import Deletion
@@ -113,7 +112,7 @@ class Removals:
 
         self.in_background(unlink())
 
-    def in_background(self, coroutine: Coroutine[Any, None, None]) -> None:
+    def in_background(self, coroutine: Coroutine[object, None, None]) -> None:
         """A dir that fails here has told its listeners; a full disk refuses nothing for good."""
         task = self._loop.spawn(_quietly(coroutine))
         if not task.is_done:
@@ -127,7 +126,7 @@ class Removals:
         return tasks
 
 
-async def _quietly(coroutine: Coroutine[Any, None, None]) -> None:
+async def _quietly(coroutine: Coroutine[object, None, None]) -> None:
     try:
         await coroutine
     except (LogFailure, DiskFull, Cancelled):

@@ -10,7 +10,7 @@ The core's deadline is a timer here, set anew after every step; none runs while 
 
 from collections import deque
 from collections.abc import Callable, Coroutine
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from odradek.broken_rule import BrokenRuleError
 from odradek.protocol import errors
@@ -22,7 +22,7 @@ from odradek.raft.driver.conditions import Conditions
 from odradek.raft.driver.replica import Replica
 from odradek.reactor.timers import Timer
 
-Work = Coroutine[Any, None, None]  # what it sends to the loop that runs it is the loop's business
+Work = Coroutine[object, None, None]  # what it sends to the loop that runs it is the loop's business
 
 
 class WorkInTurn(NamedTuple):

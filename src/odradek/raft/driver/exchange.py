@@ -39,6 +39,7 @@ class Exchange:
     async def ask(
         self, to: int, request: Request, parse: Callable[[Any], S], version: int | None = None
     ) -> S | Exception:
+        """What `parse` makes of the response, whose class follows from the request: mypy does not see that."""
         replica = self._replica
         voter = replica.core.voters.get(to)
         if voter is None or not replica.is_running:  # the way to others is closed when we stop

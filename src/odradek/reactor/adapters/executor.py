@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any
 
 from odradek.reactor.ports import Cancelled, Done, Job
 
@@ -22,7 +21,7 @@ class Run:
         self.job = job
         self.done = done
         self.is_cancelled = False
-        self.value: Any = None
+        self.value: object = None
         self.error: BaseException | None = None
 
     def cancel(self) -> None:
