@@ -61,7 +61,7 @@ class Connector:
 
 
 def is_address(host: str) -> bool:
-    """Not a name: there is nothing to resolve."""
+    """Returns whether it is an address and not a name: then there is nothing to resolve."""
     return ":" in host or host.replace(".", "").isdigit()
 
 

@@ -74,7 +74,7 @@ class Observer(Protocol):
     """Told, in a round of its own, when it is worth looking at a node again."""
 
     def node_changed(self, node: Node) -> None:
-        """It has become ready, or has room for another request."""
+        """The node has become ready, or has room for another request."""
         ...
 
     def node_lost(self, lost: Lost) -> None: ...
@@ -145,7 +145,7 @@ class NetworkClient:
         return self._is_active
 
     def is_ready(self, node_id: int) -> bool:
-        """It can be sent a request now."""
+        """Whether the node can be sent a request now."""
         connection = self._connections.get(node_id)
         return (
             connection is not None
@@ -155,7 +155,7 @@ class NetworkClient:
         )
 
     def connection_failed(self, node_id: int) -> bool:
-        """It is disconnected, and too early to try again."""
+        """Whether the node is disconnected, and it is too early to try again."""
         return self.states.is_blacked_out(node_id, self._mono_ms())
 
     def authentication_error(self, node_id: int) -> KafkaError | None:

@@ -86,7 +86,7 @@ class SaslExchange:
         return self._software, self._software_version
 
     def begin_again(self) -> Step:
-        """The same once more, on the same connection: which versions the server has is known."""
+        """Authenticates once more on the same connection, without ApiVersions: the server's versions are known."""
         self._client = self._make_client()
         return self._shake_hands()
 

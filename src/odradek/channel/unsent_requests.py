@@ -65,7 +65,7 @@ class UnsentRequests:
         return answered
 
     def close(self) -> None:
-        """Those that wait fail; it is of no use afterwards."""
+        """Fails the requests that wait. Nothing can be sent afterwards."""
         for node_id in list(self._queues):
             self._fail(node_id, Disconnected("the client was closed before the request was sent"))
         if self._timer is not None:

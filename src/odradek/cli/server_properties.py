@@ -43,7 +43,7 @@ class _Outside:
 
 
 def resolved(values: Mapping[str, str]) -> dict[str, str]:
-    """With `${file:...}` and its kin replaced."""
+    """Returns the properties with `${file:...}` and its kin replaced."""
     try:
         return providers.resolve(values, _Outside())
     except (ConfigError, OSError) as error:

@@ -71,7 +71,7 @@ def _raise_if_corrupt(records: Records, version: int) -> None:
 
 
 def without_repeats(topics: list[TopicProduceData], version: int) -> list[TopicProduceData]:
-    """Of a partition that is named twice the last one counts; topics stand once."""
+    """Returns each topic once and each partition once: of one that is named twice the last data."""
     found: dict[TopicKey, dict[int, PartitionProduceData]] = {}
     repeats = 0
     for topic in topics:

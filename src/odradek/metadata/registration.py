@@ -99,7 +99,7 @@ class BrokerRegistration(NamedTuple):
 
     @property
     def takes_new_replicas(self) -> bool:
-        """Not when each of its directories is cordoned."""
+        """Whether new replicas may be placed on it: not if each of its directories is cordoned."""
         cordoned = self.cordoned_directories
         return not cordoned or not self.directories or set(cordoned) < set(self.directories)
 

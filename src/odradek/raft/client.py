@@ -213,11 +213,11 @@ class RaftClient:
     # Listeners.
 
     def register(self, listener: RaftListener) -> None:
-        """It is told everything from the beginning, or from the latest snapshot, on."""
+        """The listener is told everything from the beginning, or from the latest snapshot, on."""
         self._deliveries.register(listener)
 
     def unregister(self, listener: RaftListener) -> None:
-        """It is told nothing more, not even the rest of what is under way."""
+        """The listener is told nothing more, not even the rest of what is under way."""
         self._deliveries.unregister(listener)
 
     # Appending.

@@ -270,7 +270,7 @@ class MetadataLog:
             self.remove_later(deletion.paths)
 
     def remove_later(self, paths: list[str]) -> None:
-        """They are renamed already; somebody may be reading them just now."""
+        """Removes files that are renamed already, after a while: somebody may be reading them just now."""
         self.loop.after(self.config.delete_delay_ms, lambda: self._remove(paths))
 
     def _remove(self, paths: list[str]) -> None:

@@ -204,7 +204,7 @@ class SendingEnd:
 
 
 def _is_small(parts: "list[Any]") -> bool:
-    """And without a file range, which would show by its want of a length."""
+    """Returns whether the parts are few bytes, and all of them bytes: a range of a file is sent by itself."""
     try:
         return sum(map(len, parts)) <= JOIN_BYTES_MAX
     except TypeError:  # a file range has no length

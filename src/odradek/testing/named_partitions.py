@@ -119,5 +119,5 @@ def _of_session(call: "BrokerCall", request: Any) -> Iterator[Named]:
 
 
 def _asks_for_all(call: "AnyCall", request: Any) -> bool:
-    """Without topics; in version 0, which has no null, with none."""
+    """Returns whether no topics are named: by null, or in version 0, which has no null, by an empty list."""
     return request.topics is None or (call.version == 0 and not request.topics)

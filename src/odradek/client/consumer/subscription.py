@@ -64,7 +64,7 @@ def encode_assignment(partitions: Iterable[TopicPartition], user_data: bytes | N
 
 
 def _in_order(partitions: Iterable[TopicPartition]) -> Mapping[str, list[int]]:
-    """By topic, in the order in which the assignor dealt them out."""
+    """Returns partitions by topic, in the order in which the assignor dealt them out."""
     topics: dict[str, list[int]] = {}
     for topic, partition in partitions:
         topics.setdefault(topic, []).append(partition)

@@ -188,7 +188,7 @@ class Sequencer:
         return True
 
     def renumber(self) -> None:
-        """With the producer id that has just come."""
+        """Begins the marked partitions anew, with the producer id that has just come."""
         partitions, self._to_renumber = self._to_renumber, {}
         self._renumber(partitions)
 

@@ -91,7 +91,7 @@ def _written_where(
     producer_id: int,
     producer_epoch: int,
 ) -> Decided[list[int]]:
-    """Those that have no error; with the codes of all."""
+    """Writes the commits that have no error; the answer has the codes of all."""
     accepted = [commit for commit, code in zip(commits, codes, strict=True) if code == errors.NONE]
     decided = _written(rooms, now, sender, accepted, producer_id, producer_epoch)
     left = iter(decided.response)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def delete(rooms: GroupRooms, group_id: str) -> Decided[int]:
-    """With all its offsets, those of open transactions too."""
+    """Deletes a group with all its offsets, those of open transactions too. The answer is an error code."""
     group = _group(rooms, group_id)
     if group is None:
         return Decided(response=errors.GroupIdNotFound.code)

@@ -185,7 +185,7 @@ class TransactionCore(ShardCore):
         return txn if txn is not None and txn.state in states.PREPARED and txn.producer == sent.producer else None
 
     def _abort(self, now: Now, txn: Transaction, fresh_id: int | None) -> Decided[ProducerIdAndEpoch | None]:
-        """Not by its producer, which is fenced."""
+        """Aborts a transaction in place of its producer, which is fenced: the answer has no producer for it."""
         if self._config.transaction_version() >= V2:
             decided = self._prepare_v2(now, txn, False, fresh_id)
         else:

@@ -84,7 +84,7 @@ class Transaction(NamedTuple):
         )
 
     def prepared(self, is_commit: bool, now_ms: int, client_version: int) -> "Transaction":
-        """By a client of version 0 or 1: the epoch stays."""
+        """Returns the transaction as a client of version 0 or 1 prepares it: the epoch stays."""
         return self._moved(states.prepare_state(is_commit), now_ms, client_version=client_version)
 
     def prepared_in_next_epoch(

@@ -197,7 +197,7 @@ class _Loader:
     # Indexes that have to be built again.
 
     def _below(self, stale: list[SegmentFacts], recovery_point: int) -> list[SegmentFacts]:
-        """Those that recovery will not come to."""
+        """Returns the segments that recovery will not come to."""
         bases = [facts.base_offset for facts in self.loaded.segments if facts.base_offset <= recovery_point]
         return [facts for facts in stale if bases and facts.base_offset < bases[-1]]
 

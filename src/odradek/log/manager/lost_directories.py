@@ -23,7 +23,7 @@ Offsets = Mapping[TopicPartition, int]
 
 
 def without_directory(recovery_points: Offsets, log_starts: Offsets, listing: Iterable[str]) -> list[TopicPartition]:
-    """Those that had records, and have no directory whatever it ends in."""
+    """Returns the partitions that had records and have no directory, under whatever suffix."""
     parsed = {name: found for name in listing if (found := names.parse_dir_name(name)) is not None}
     known = {found[:2] for found in parsed.values()}
     cut = [found for name, found in parsed.items() if found[2] and len(name) == names.DIR_NAME_MAX]

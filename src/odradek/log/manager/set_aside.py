@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def set_aside(manager: "LogManager", damage: LogDamaged) -> None:
-    """A log that serves. Nothing if the damage is in what has left the dir, or was found before."""
+    """Takes out a log that serves, unless the damage is in what has left the dir already, or was found before."""
     log_dir = present(manager.dirs.holding(damage.path), "a damaged file lies in one of the log dirs")
     name = damage.path.removeprefix(f"{log_dir.path}/").partition("/")[0]
     parsed = names.parse_dir_name(name)

@@ -74,7 +74,7 @@ def _is_walked(log: "CheckedLog", segment: "Segment", check: RangeCheck) -> bool
 def aborted_among(
     log: "CheckedLog", segment: "Segment", facts: TransactionFacts, offset: int, end_position: int
 ) -> list[AbortedTransaction]:
-    """With records from `offset` to `end_position`, all within the range of the facts."""
+    """Returns the aborted transactions with records from `offset` to `end_position`, which the facts cover."""
     found = facts.aborted_from(offset, end_position)
     still_open = facts.open_before(end_position)
     if still_open:

@@ -106,7 +106,7 @@ class RangeCheck:
         return self.end - self.start
 
     def for_a_job(self) -> "RangeCheck":
-        """With a copy of what the reactor may change meanwhile."""
+        """Returns itself, with a copy of the epochs: the reactor may change them while the job reads."""
         self.epochs = LeaderEpochs(self.epochs.entries)
         return self
 

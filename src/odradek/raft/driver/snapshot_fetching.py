@@ -71,7 +71,7 @@ class SnapshotFetching:
         )
 
     def install_in_turn(self, effect: effects.FetchSnapshot, part: str) -> None:
-        """Once everything that was to be done before has been."""
+        """Installs the snapshot once everything that was queued before has been done."""
         self._queue.do_in_turn(lambda: self.install(effect, part))
 
     async def install(self, effect: effects.FetchSnapshot, part: str) -> None:

@@ -91,7 +91,7 @@ def _convert_job(records: Buffer | FileRange, magic: int, offset: int) -> Job:
 
 
 def _refused(data: PartitionData, error: errors.KafkaError) -> PartitionData:
-    """With null for the records, unlike other errors."""
+    """Returns the answer of a partition that cannot be converted: null for records, unlike other errors."""
     release(data)
     told = not_here(data.partition_index, error)
     told.records = None

@@ -149,7 +149,7 @@ class LedSharePartition:
         return log.last_stable_offset if config.reads_committed else log.high_watermark
 
     def end(self, error: errors.KafkaError | None = None) -> None:
-        """Another reads its state from now on, or nobody does."""
+        """Refuses who waits: from now on another keeps the state, or nobody does."""
         if self.state is ENDED:
             return
         self.state = ENDED
@@ -166,7 +166,7 @@ class LedSharePartition:
         self._wake()
 
     def end_when_idle(self) -> None:
-        """Once everything is written, unless somebody comes meanwhile."""
+        """Ends once everything is written, unless somebody comes meanwhile."""
         self._ends_when_idle = True
         self._end_if_idle()
 

@@ -302,7 +302,7 @@ class SharePartition:
         return min(locks, default=None)
 
     def commit(self, transition: Transition) -> None:
-        """It is written."""
+        """The transition is written: its runs have their new state from now on."""
         for run in transition.runs:
             if run.to is not None:
                 run.state, run.to, run.member_id, run.lock_ms = run.to, None, None, 0

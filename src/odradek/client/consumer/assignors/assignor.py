@@ -11,10 +11,10 @@ from odradek.client.consumer.ownership import Partitions
 from odradek.protocol.topic_partition import TopicPartition
 
 Dealt = dict[str, list[TopicPartition]]
-"""By member id, in the order in which they were dealt out."""
+"""By member id, its partitions, in the order in which they were dealt out."""
 
 Racks = Mapping[TopicPartition, frozenset[str]]
-"""Of the replicas of each partition, as far as they are known."""
+"""By partition, the racks of its replicas, as far as they are known."""
 NO_RACKS: Racks = {}
 
 

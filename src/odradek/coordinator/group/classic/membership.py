@@ -133,7 +133,7 @@ class Membership:
         return member
 
     def replace(self, instance_id: str, member: Member) -> Member:
-        """A static member comes back under a new id: it takes the old one's place, assignment and lead. The old one."""
+        """Puts a static member with its new id in the old one's place, with assignment and lead. Returns the old."""
         old = self.members[self.static_members[instance_id]]
         old_id, new_id = old.member_id, member.member_id
         member.assignment = old.assignment

@@ -50,7 +50,7 @@ class ConsumerMember(NamedTuple):
         return self.state == STABLE and self.epoch == target_epoch
 
     def subscription(self) -> "ConsumerMember":
-        """Without its assignment: what the record of a member holds."""
+        """Returns the member without its assignment: what the record of a member holds."""
         return self._replace(
             epoch=JOINING, previous_epoch=JOINING, state=STABLE, assigned=NOTHING_ASSIGNED, pending_revocation={}
         )

@@ -22,7 +22,7 @@ class ShareMember(NamedTuple):
     assigned: Target = NOTHING
 
     def subscription(self) -> "ShareMember":
-        """Without its assignment: what the record of a member holds."""
+        """Returns the member without its assignment: what the record of a member holds."""
         return self._replace(epoch=JOINING, previous_epoch=JOINING, assigned=NOTHING)
 
 

@@ -96,7 +96,7 @@ class ShareGroupService:
     async def _set_up(
         self, state_epoch: int, starts: Mapping[SharePartitionKey, int]
     ) -> dict[SharePartitionKey, errors.KafkaError]:
-        """Those that failed."""
+        """Has the state of share-partitions made, and returns why some failed."""
         asked = [(key, self._persister.initialize(key, state_epoch, start)) for key, start in starts.items()]
         return await self._failures(asked)
 
@@ -172,7 +172,7 @@ class ShareGroupService:
     async def alter(
         self, group_id: str, starts: Mapping[SharePartitionKey, int], names: Mapping[bytes, str]
     ) -> dict[SharePartitionKey, errors.KafkaError]:
-        """Those that failed. A group that is not there is made."""
+        """Sets start offsets, and returns why some failed. A group that is not there is made."""
         shard = self._groups.shards.active(group_id)
         topics = _by_topic(starts, names)
         state_epoch = await shard.run(lambda core: state_topics.alter(core.shares, group_id, topics))
@@ -182,7 +182,7 @@ class ShareGroupService:
         return failures
 
     async def delete_offsets(self, group_id: str, topic_ids: Collection[bytes]) -> dict[bytes, errors.KafkaError]:
-        """Those that failed."""
+        """Deletes what is kept of topics, and returns why some failed."""
         shard = self._groups.shards.active(group_id)
         going: Topics = await shard.run(lambda core: state_topics.delete_topics(core.shares, group_id, topic_ids))
         failed = await self._delete_state(group_id, going)

@@ -41,7 +41,7 @@ class StreamsMember(NamedTuple):
         return self.state == STABLE and self.epoch == target_epoch
 
     def metadata(self) -> "StreamsMember":
-        """Without its assignment: what the record of a member holds."""
+        """Returns the member without its assignment: what the record of a member holds."""
         return self._replace(
             epoch=JOINING,
             previous_epoch=JOINING,

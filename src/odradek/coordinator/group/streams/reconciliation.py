@@ -106,7 +106,7 @@ def _split_copies(has: Tasks, wanted: Tasks) -> tuple[Tasks, Tasks]:
 def _taken(
     group: StreamsGroup, process_id: str, kept: AssignedTasks, target: TaskSet, target_epoch: int
 ) -> tuple[AssignedTasks, bool]:
-    """With what is free of the rest; and whether something is not."""
+    """Returns what the member keeps plus what is free of its target, and whether some of that is not free yet."""
 
     def has_copy(task: TaskId) -> bool:
         return process_id in group.copies_on.get(task, _NOBODY)

@@ -77,7 +77,7 @@ class StreamsRoom(StreamsGroups):
         return leaving.expire(self, group, member)
 
     def _delay_is_over(self, group: "StreamsGroup", now: Now) -> Decided[None]:
-        """Without a topology that is configured the next heartbeat makes the target."""
+        """Makes the target. If no topology is configured yet, the next heartbeat does."""
         configured = self.configured(group.group_id)
         if not group.members or configured is None:
             return Decided()

@@ -172,7 +172,7 @@ class _Assignment:
         return True
 
     def _stand_by_anywhere(self, by_load: list[tuple[float, int, _Process]], task: TaskId) -> None:
-        """With fewer processes than copies some are left out."""
+        """Puts a copy on the least loaded process without one; if each has one, the copy is left out."""
         passed = []
         while by_load:
             entry = heappop(by_load)

@@ -31,7 +31,7 @@ class AssignedTasks(NamedTuple):
         return not (self.active or self.standby or self.warmup)
 
     def ids(self) -> TaskSet:
-        """Without the epochs."""
+        """Returns the tasks without the epochs since which they are assigned."""
         active = {subtopology: frozenset(partitions) for subtopology, partitions in self.active.items()}
         return TaskSet(active, self.standby, self.warmup)
 
