@@ -3,10 +3,9 @@
 The local route puts the request into the loop's queue and lets the dispatcher of the right listener answer it, exactly
 as it would answer a peer. So no component can come to depend on being served inside its own call.
 
-Other brokers are asked over the channel, once `route_to_others` has been told how to find them. What is still missing
-for a cluster of several nodes: the composition root has to call it, with the metadata cache's nodes on the
-inter-broker listener; a controller elsewhere is not reached yet, and takes an Envelope around what is forwarded, since
-a connection between nodes says who the node is and not whom it speaks for.
+Not wired yet is the way to other brokers, over the channel, as a cluster has one node: the composition root is to call
+`route_to_others`, with the metadata cache's nodes on the inter-broker listener. A controller elsewhere takes an
+Envelope around what is forwarded besides: a connection between nodes says who the node is, not whom it speaks for.
 """
 
 from collections.abc import Callable
@@ -57,7 +56,10 @@ class InterBroker:
         self._local[kind] = (dispatcher, listener)
 
     def route_to_others(self, requests: UnsentRequests, find_node: Callable[[int], Node | None]) -> None:
-        """Lets other brokers be asked; `find_node` tells where each of them is, at the time when it is asked."""
+        """Lets other brokers be asked; `find_node` tells where each of them is, at the time when it is asked.
+
+        Not wired yet: a cluster has one node.
+        """
         self._requests = requests
         self._find_node = find_node
 

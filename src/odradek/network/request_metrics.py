@@ -82,6 +82,7 @@ class RequestStats:
         self._tell(SEND, send_us)
 
     def record_throttle(self, throttle_ms: int) -> None:
+        """Not wired yet: there are no client quotas, so nobody is held back."""
         self._tell(THROTTLE, throttle_ms * 1000)
 
     def hand_in(self) -> None:

@@ -248,10 +248,6 @@ class SocketServer:
     def connections(self) -> list[ServerConnection]:
         return [connection for listener in self.listeners.values() for connection in listener.connections()]
 
-    def for_each_connection(self, callback: Callable[[ServerConnection], object]) -> None:
-        for connection in self.connections():
-            callback(connection)
-
     def disconnect(self, is_meant: Callable[[ServerConnection], bool] = lambda _: True) -> int:
         """Closes the connections for which `is_meant` holds. Returns how many."""
         meant = [connection for connection in self.connections() if is_meant(connection)]

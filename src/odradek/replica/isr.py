@@ -149,7 +149,10 @@ class Isr:
         return high_watermark >= self.epoch_start_offset
 
     def has_enough(self, min_in_sync: int) -> bool:
-        """For acks=all: counts what the controller has confirmed, never what was only proposed (R7)."""
+        """For acks=all: counts what the controller has confirmed, never what was only proposed (R7).
+
+        Not wired yet: a leader asks its partition, which has the confirmed ones alone (`Leader.check_min_in_sync`).
+        """
         return len(self.in_sync) >= min_in_sync
 
     def low_watermark(self, leader_log_start_offset: int, live: Collection[int]) -> int:

@@ -218,7 +218,10 @@ class ReplicaManager:
         propose(partition, proposal)
 
     def shrink_isrs(self) -> None:
-        """Every half `replica.lag.time.max.ms`: followers that lag leave the in-sync replicas."""
+        """Every half `replica.lag.time.max.ms`: followers that lag leave the in-sync replicas.
+
+        Not wired yet: a cluster has one node, and a partition no followers.
+        """
         now_ms = self.mono_ms()
         for partition in self.partitions():
             leader = partition.leader

@@ -116,6 +116,7 @@ class Mover:
         return await self._replicas.logs.jobs.submit(self, job, self.throttle)
 
     def update_throttle(self, bytes_per_second: int | None) -> None:
+        """Not wired yet: quotas are stored, and not enforced."""
         self.throttle = Throttle(bytes_per_second) if bytes_per_second else None
 
     async def stop(self) -> None:
