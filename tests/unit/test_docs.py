@@ -12,6 +12,7 @@ import outside
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
+FILE = re.compile(r"`((?:\w+/)*(?!kNN)\w+\.pyx?)`")
 NAME = re.compile(r"(?<![\w./-])([A-Z])(\d{1,2})(?:-([A-Z])?(\d{1,2}))?(?![\w.-])")
 CONTRACTS = re.compile(r"pytest\.mark\.contract\([^)]*\)")  # their lines are numbered with letters, too
 PYX_COMMENT = re.compile(r'#.*|"""[^"]*"""')  # Cython is not Python's to tokenize
@@ -55,6 +56,12 @@ def test_every_page_is_in_the_index():
     assert [
         page.name for page in DOCS.glob("*.md") if page.name != "README.md" and f"]({page.name})" not in index
     ] == []
+
+
+def test_every_file_that_the_architecture_names_is_there():
+    there = [f"/{path.relative_to(ROOT)}" for path in tracked("*.py", "*.pyx")]
+    named = set(FILE.findall((DOCS / "architecture.md").read_text(encoding="utf-8")))
+    assert [name for name in sorted(named) if not any(path.endswith(f"/{name}") for path in there)] == []
 
 
 def defined(page):
