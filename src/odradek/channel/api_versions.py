@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Mapping
 
 from odradek.protocol import apis
+from odradek.protocol.apis import API_VERSIONS
 from odradek.protocol.errors import UnsupportedVersion
 from odradek.protocol.messages.k18_api_versions import ApiVersionsResponse
-
-API_VERSIONS = 18
 
 
 class NodeApiVersions:

@@ -22,6 +22,7 @@ from odradek.channel.errors import SslAuthenticationFailed
 from odradek.channel.node import Node
 from odradek.channel.sasl_client import SaslClient, SaslExchange, Step
 from odradek.protocol import errors, whole
+from odradek.protocol.apis import API_VERSIONS
 from odradek.protocol.declare import Request, Response
 from odradek.protocol.errors import KafkaError, PeerProtocolError
 from odradek.protocol.messages.header import RequestHeader
@@ -46,7 +47,6 @@ RESERVED_CORRELATION_IDS = range(2**31 - 8, 2**31)
 # and spread, so that clients which came together do not all do it together. Kafka's own numbers.
 REAUTHENTICATION_MIN, REAUTHENTICATION_SPREAD = 0.85, 0.10
 
-API_VERSIONS = 18
 _SHORT = 2
 
 

@@ -29,7 +29,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from odradek.broken_rule import instance, present
-from odradek.channel.api_versions import API_VERSIONS, ApiVersions, NodeApiVersions, known_versions, next_attempt
+from odradek.channel.api_versions import ApiVersions, NodeApiVersions, known_versions, next_attempt
 from odradek.channel.backoff import Backoff
 from odradek.channel.client_connection import (
     PLAINTEXT,
@@ -50,6 +50,7 @@ from odradek.channel.in_flight import Answer, InFlightRequest, InFlightRequests
 from odradek.channel.metrics import ChannelMetrics
 from odradek.channel.node import Node
 from odradek.channel.throttle import throttle_ms
+from odradek.protocol.apis import API_VERSIONS
 from odradek.protocol.declare import Request, Response
 from odradek.protocol.errors import KafkaError, UnsupportedVersion
 from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse

@@ -14,8 +14,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 from odradek.broken_rule import instance
-from odradek.channel.api_versions import API_VERSIONS, NodeApiVersions, known_versions, next_attempt
+from odradek.channel.api_versions import NodeApiVersions, known_versions, next_attempt
 from odradek.protocol import errors
+from odradek.protocol.apis import API_VERSIONS
 from odradek.protocol.declare import Request, Response
 from odradek.protocol.messages.k17_sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse

@@ -12,10 +12,10 @@ from odradek.cli.server_properties import read_properties
 from odradek.config.broker import TABLE
 from odradek.config.errors import ConfigError
 from odradek.config.legacy_cluster import refuse_legacy_cluster
+from odradek.config.listeners import PROTOCOLS
 from odradek.config.whole_node import QUORUM, lacking
 
 DEFAULT_LISTEN = ("127.0.0.1", 9092)
-PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 CONTROLLER_ADDRESS = "127.0.0.1:0"  # nobody else looks for it: any free port does
 
 # One node serves all of it: Kafka's defaults ask for three replicas of its internal topics.

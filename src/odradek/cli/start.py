@@ -11,8 +11,9 @@ from odradek.cli.command_parser import CommandParser
 from odradek.cli.failure import Failure, Refusal
 from odradek.cli.server_process import Listen, ServerOptions, run_server
 from odradek.cli.server_properties import overrides, read_properties, resolved
+from odradek.config.definition import RELEASES
+from odradek.config.listeners import PROTOCOLS
 
-RELEASES = ("3.3", "4.3")
 PORT_MAX = 65535
 
 # What other servers call these flags, and what a user of theirs types first.
@@ -147,7 +148,7 @@ def listener(text: str) -> Listen:
     protocol, scheme, rest = text.rpartition("://")
     if not scheme or protocol.upper() == "PLAINTEXT":
         return address(rest)
-    if protocol.upper() not in single_node.PROTOCOLS:
+    if protocol.upper() not in PROTOCOLS:
         raise argparse.ArgumentTypeError(f"expected HOST:PORT or PLAINTEXT://HOST:PORT, not {text!r}")
     raise argparse.ArgumentTypeError(
         f"it serves PLAINTEXT only; write --override listeners={text} --override security.inter.broker.protocol="

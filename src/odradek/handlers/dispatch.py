@@ -23,6 +23,7 @@ from odradek.handlers.faults import FaultAction, Faults
 from odradek.handlers.serves import Served
 from odradek.handlers.services import Services
 from odradek.protocol import apis, errors
+from odradek.protocol.apis import API_VERSIONS
 from odradek.protocol.codec import REQUEST_HEAD_BYTES
 from odradek.protocol.declare import Request, Response, executor
 from odradek.protocol.errors import PeerProtocolError
@@ -43,7 +44,6 @@ Answered = Answer | Pending[Answer]
 # A handler's Pending is one of its own response, which is no Pending of Response to mypy: it stands as Pending[Any].
 
 _HEADER = Layout(">Ii")  # key and version together, correlation id
-_API_VERSIONS = 18
 
 _read_header = _HEADER.unpack_from
 _decode = executor.decode
@@ -173,7 +173,7 @@ class Dispatcher(Generic[S]):
         start = RequestHeader.decode(frame, 0)
         key, version = start.request_api_key, start.request_api_version
         if version not in table.accepted(self.services.release, self.kind, key):
-            if key == _API_VERSIONS:
+            if key == API_VERSIONS:
                 return self._refuse_api_versions(frame, version)
             raise PeerProtocolError(f"API {key} is not served in version {version}", 0)
         self._routes[_read_header(frame)[0]] = self._route(key, version)
@@ -186,9 +186,9 @@ class Dispatcher(Generic[S]):
         """Answers in version 0, which every client reads. The header must parse, the body may be anything."""
         from odradek.handlers.k18_api_versions import unsupported_version
 
-        header = RequestHeader.decode(frame, apis.by_key(_API_VERSIONS).request_header_version(version))
+        header = RequestHeader.decode(frame, apis.by_key(API_VERSIONS).request_header_version(version))
         response = unsupported_version(self.services.release, self.kind)
-        self.services.error_counts.counter(_API_VERSIONS, type(response), 0)(response)
+        self.services.error_counts.counter(API_VERSIONS, type(response), 0)(response)
         return _encode_response(response.plan(0), response, header.correlation_id, False)
 
     def answer_api_versions(self, frame: memoryview) -> list[Part]:

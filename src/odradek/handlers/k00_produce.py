@@ -36,6 +36,7 @@ from typing import TypeVar
 from odradek.handlers.call import BrokerCall
 from odradek.handlers.leader_hints import LeaderHints
 from odradek.handlers.produce_request import (
+    TOPIC_ID_VERSION_MIN,
     Records,
     check_readable,
     is_early,
@@ -70,7 +71,6 @@ from odradek.security.acl import TOPIC, TRANSACTIONAL_ID, WRITE
 A = TypeVar("A", ProduceResponse | None, ProduceResponse | Pending[ProduceResponse | None] | None)
 
 NO_OFFSET = -1
-TOPIC_ID_VERSION_MIN = 13
 HINT_VERSION_MIN = 10
 ALLOWED_ACKS = (-1, 0, 1)
 _ACKNOWLEDGED = (1, -1)

@@ -44,12 +44,11 @@ from odradek.reactor.pending import Pending
 from odradek.replica.fetch.at_once import VERSION_MIN as AT_ONCE_VERSION_MIN
 from odradek.replica.fetch.at_once import fetch_at_once
 from odradek.replica.fetch.in_session import fetch_in_session
-from odradek.replica.fetch.parameters import FetchParameters
+from odradek.replica.fetch.parameters import TOPIC_ID_VERSION_MIN, FetchParameters
 from odradek.replica.fetch.partition_data import not_here
 from odradek.security.acl import CLUSTER, CLUSTER_ACTION, CLUSTER_NAME, READ, TOPIC
 
 TOP_LEVEL_ERROR_VERSION_MIN = 7
-TOPIC_ID_VERSION_MIN = 13
 ZSTD_VERSION_MIN = 10
 REPLICA_STATE_VERSION_MIN = 15
 HINT_VERSION_MIN = 16

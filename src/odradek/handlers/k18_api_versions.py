@@ -17,6 +17,7 @@ from odradek.handlers.call import AnyCall
 from odradek.handlers.serves import serves
 from odradek.handlers.services import Services
 from odradek.protocol import errors, releases
+from odradek.protocol.apis import API_VERSIONS
 from odradek.protocol.messages.k18_api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -27,7 +28,6 @@ from odradek.protocol.messages.k18_api_versions import (
 
 SOFTWARE_CHARACTERS_MAX = 128  # that are kept of a name: a connection must not cost what its peer likes to tell
 
-_API_VERSIONS = 18
 _PLAIN_WORD = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?\Z")
 _KRAFT_VERSION = "kraft.version"
 
@@ -99,6 +99,6 @@ def _finalized(services: Services, in_image: Mapping[str, int]) -> dict[str, int
 
 def unsupported_version(release: releases.Release, kind: str) -> ApiVersionsResponse:
     """What a client reads in version 0 after it has asked in one that is not served: nothing but the right range."""
-    low, high = release.api_versions(kind)[_API_VERSIONS]
-    only = ApiVersion(api_key=_API_VERSIONS, min_version=low, max_version=high)
+    low, high = release.api_versions(kind)[API_VERSIONS]
+    only = ApiVersion(api_key=API_VERSIONS, min_version=low, max_version=high)
     return ApiVersionsResponse(error_code=errors.UnsupportedVersion.code, api_keys=[only])

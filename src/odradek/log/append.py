@@ -10,8 +10,8 @@ from odradek.broken_rule import BrokenRuleError
 from odradek.log import roll
 from odradek.log.failpoint import ARMED, failpoint
 from odradek.log.failure import DiskFull, UnexpectedAppendOffset
+from odradek.log.index.offset_index import RELATIVE_OFFSET_MAX
 from odradek.log.producers.producer_entry import BatchMetadata
-from odradek.log.segment.segment import RELATIVE_OFFSET_MAX
 from odradek.protocol import errors
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Buffer

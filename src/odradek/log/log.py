@@ -27,7 +27,7 @@ from odradek.log.leader_epochs import LeaderEpochs
 from odradek.log.loading.loaded import LoadedLog, SegmentFacts
 from odradek.log.lookup import FoundOffset
 from odradek.log.producers.producer_rebuild import RebuildPlan
-from odradek.log.producers.producer_state import ProducerState
+from odradek.log.producers.producer_state import PRODUCER_ID_EXPIRATION_MS, ProducerState
 from odradek.log.read import HIGH_WATERMARK, FetchedRecords
 from odradek.log.segment import unchecked
 from odradek.log.segment.doubted_transactions import DoubtedTransactions
@@ -41,8 +41,6 @@ from odradek.protocol import errors
 from odradek.reactor.file_range import File
 from odradek.reactor.ports import Buffer, Job
 from odradek.records.checked import CheckedRecords
-
-PRODUCER_ID_EXPIRATION_MS = 86_400_000
 
 
 class Log:

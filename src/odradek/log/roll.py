@@ -12,8 +12,9 @@ from odradek.log import names
 from odradek.log.dead_files import unlink_if_there
 from odradek.log.failpoint import failpoint
 from odradek.log.failure import DiskFull, is_disk_full, storage_error
+from odradek.log.index.offset_index import RELATIVE_OFFSET_MAX
 from odradek.log.producers import producer_snapshot
-from odradek.log.segment.segment import RELATIVE_OFFSET_MAX, Segment
+from odradek.log.segment.segment import Segment
 
 if TYPE_CHECKING:
     from odradek.log.log import Log

@@ -19,7 +19,7 @@ _CARRIERS = frozenset((0, 11, 14, 58, 72))  # of records, subscriptions, assignm
 _FRAME_BYTES_MAX = 2**31 - 1
 
 _CONTROLLED_SHUTDOWN = 7
-_API_VERSIONS = 18
+API_VERSIONS = 18
 
 
 class Api:
@@ -77,7 +77,7 @@ class Api:
 
     def response_header_version(self, version: int) -> int:
         """The version of the header before the response to a request of that version."""
-        if self.key == _API_VERSIONS:
+        if self.key == API_VERSIONS:
             return 0  # its reader does not know yet whether the server writes flexible headers
         return 1 if self.is_flexible(version) else 0
 

@@ -12,9 +12,10 @@ from odradek.log import names
 from odradek.log.config import LogConfig
 from odradek.log.dead_files import unlink_if_there
 from odradek.log.failure import LogDirFailure
-from odradek.log.loading.load import PRODUCER_ID_EXPIRATION_MS, load_log
+from odradek.log.loading.load import load_log
 from odradek.log.loading.loaded import LoadedLog, SegmentFacts
 from odradek.log.manager.partition_dirs import read_topic_id, write_topic_id
+from odradek.log.producers.producer_state import PRODUCER_ID_EXPIRATION_MS
 from odradek.protocol import errors
 from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
 from odradek.raft import election_state, recovery_point, snapshots

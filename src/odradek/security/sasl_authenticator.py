@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 
 from odradek.broken_rule import present
 from odradek.protocol import apis
+from odradek.protocol.apis import API_VERSIONS
 from odradek.protocol.declare import Response
 from odradek.protocol.errors import KafkaError, PeerProtocolError
 from odradek.protocol.errors import SaslAuthenticationFailed as Refused
@@ -33,7 +34,7 @@ from odradek.security.principal import Principal
 
 FRAME_BYTES_MAX = 64 * 1024  # before anybody is known
 
-SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE = 17, 18, 36
+SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
 UNSUPPORTED_SASL_MECHANISM = 33
 FIRST, HANDSHAKE, EXCHANGE, OVER = "first", "handshake", "exchange", "over"
 

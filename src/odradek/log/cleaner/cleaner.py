@@ -25,6 +25,7 @@ from odradek.log.cleaner.clean_batches import CleanStats, LastRecord
 from odradek.log.cleaner.clean_job import CleanerLimits, CleanRound, CleanTask, Replacement
 from odradek.log.cleaner.cleanable import LAG_UNLIMITED_MS, LogToClean, dirty_segments, filthiest, log_to_clean
 from odradek.log.cleaner.cleaner_checkpoint import CleanerCheckpoints
+from odradek.log.cleaner.key_map import SECRET_BYTES
 from odradek.log.failure import DiskFull, LogDirFailure, LogFailure, NotInCache
 from odradek.log.index.transaction_index import AbortedTransaction
 from odradek.log.log import Log
@@ -40,7 +41,6 @@ from odradek.reactor.ports import Cancelled, Disk, JobOf, R, Stream
 from odradek.records import layout
 
 CHUNK_BYTES_MIN = 65536
-SECRET_BYTES = 16
 UNTHROTTLED_BYTES_PER_SECOND = 1 << 62
 KEY_MAP_BYTES_MAX = (1 << 31) - 1
 

@@ -6,7 +6,7 @@ both of its indexes, and its offsets, which an index counts in 31 bits from the 
 
 from collections.abc import Sequence
 
-RELATIVE_OFFSET_MAX = (1 << 31) - 1
+from odradek.log.index.offset_index import RELATIVE_OFFSET_MAX
 
 
 class SegmentToClean:

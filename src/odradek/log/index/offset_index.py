@@ -14,6 +14,7 @@ from sys import byteorder
 from odradek.log.index.sparse_index import CorruptIndex, InvalidOffset, is_increasing, whole_entries
 
 ENTRY_SIZE = 8
+RELATIVE_OFFSET_MAX = 0x7FFF_FFFF  # so far from its base may the offsets of a segment go
 
 
 class OffsetIndex:

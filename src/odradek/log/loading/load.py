@@ -26,11 +26,10 @@ from odradek.log.loading.recovery import (
 )
 from odradek.log.loading.swap_files import settle
 from odradek.log.producers.producer_rebuild import rebuild_job
+from odradek.log.producers.producer_state import PRODUCER_ID_EXPIRATION_MS
 from odradek.log.segment.segment_scan import SegmentScan
 from odradek.log.segment.segment_tail import LastEntry, claimed_offset, last_index_entry, last_time_entry, next_offset
 from odradek.reactor.ports import Disk, Job
-
-PRODUCER_ID_EXPIRATION_MS = 86_400_000
 
 
 def load_log(

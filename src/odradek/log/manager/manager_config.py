@@ -6,7 +6,7 @@ from odradek.config.broker import TABLE
 from odradek.config.snapshot import Snapshot, field, optional, optional_strings
 from odradek.config.sources import BrokerLayers, topic_config
 from odradek.log.config import LogConfig
-from odradek.log.log import PRODUCER_ID_EXPIRATION_MS
+from odradek.log.producers.producer_state import PRODUCER_ID_EXPIRATION_MS
 
 INITIAL_TASK_DELAY_MS = 30_000
 PRODUCER_ID_EXPIRATION_CHECK_MS = 600_000

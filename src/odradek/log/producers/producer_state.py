@@ -19,6 +19,8 @@ from odradek.records import control
 from odradek.records.batch import RecordBatch
 from odradek.records.layout import NO_PRODUCER_EPOCH
 
+PRODUCER_ID_EXPIRATION_MS = 86_400_000  # unless a config says otherwise
+
 
 class CompletedTransaction(NamedTuple):
     producer_id: int

@@ -35,7 +35,6 @@ from odradek.reactor.ports import Buffer, DiskFile
 from odradek.records import layout
 from odradek.records.layout import NO_TIMESTAMP
 
-RELATIVE_OFFSET_MAX = 0x7FFF_FFFF
 _IS_OPEN = "only the active segment, which has its file open, is written to"
 
 

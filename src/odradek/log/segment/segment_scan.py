@@ -8,7 +8,7 @@ to the time index (L5). Producers and leader epochs are replayed on the way, if 
 from odradek.broken_rule import BrokenRuleError
 from odradek.log.batches.batch_check import EpochWitness
 from odradek.log.batches.batch_pieces import BatchPieces
-from odradek.log.index.offset_index import OffsetIndex
+from odradek.log.index.offset_index import RELATIVE_OFFSET_MAX, OffsetIndex
 from odradek.log.index.time_index import TimeIndex
 from odradek.log.index.transaction_index import AbortedTransaction
 from odradek.log.leader_epochs import LeaderEpochs
@@ -23,7 +23,6 @@ from odradek.records.crc import crc32c
 from odradek.records.layout import NO_TIMESTAMP
 from odradek.records.legacy import LegacyBatch
 
-RELATIVE_OFFSET_MAX = 0x7FFF_FFFF
 _OFFSET_END = (1 << 63) - 1
 _LENGTH_MIN = layout.LENGTH_MIN[2]
 
