@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING
 
 from odradek.log.append import AppendInfo
 from odradek.reactor.pending import Pending
-from odradek.records.control import end_transaction_marker
-from odradek.replica.append import ACKS_ALL, AppendRequest, acknowledged
+from odradek.replica.append import ACKS_ALL, acknowledged
 from odradek.replica.partition import Partition
 from odradek.replicated.log_record import EndMarker
 
@@ -15,18 +14,18 @@ if TYPE_CHECKING:
 REPLICATION_MS_MAX = 30_000  # who sends markers tries again
 
 
+class _WhenCommitted:
+    acks = ACKS_ALL
+    timeout_ms = REPLICATION_MS_MAX
+
+
+_WHEN_COMMITTED = _WhenCommitted()
+
+
 def append_marker(
     replicas: "ReplicaManager", partition: Partition, end: EndMarker, now_ms: int
 ) -> Pending[AppendInfo] | None:
     """None if it is committed already. Raises what the partition has against it."""
     leader = partition.leading()
-    marker = end_transaction_marker(
-        end.is_commit,
-        end.coordinator_epoch,
-        now_ms,
-        producer_id=end.producer_id,
-        producer_epoch=end.producer_epoch,
-    )
-    request = AppendRequest(ACKS_ALL, REPLICATION_MS_MAX, 0, now_ms)
-    committed = acknowledged(replicas, leader, leader.append_own(bytearray(marker), now_ms), request)
+    committed = acknowledged(replicas, leader, leader.append_own(end.batch(now_ms), now_ms), _WHEN_COMMITTED)
     return committed if isinstance(committed, Pending) else None

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from odradek.protocol.declare import Message
+from odradek.records.control import end_transaction_marker
 from odradek.records.layout import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 
 
@@ -25,6 +26,17 @@ class EndMarker(NamedTuple):
     producer_epoch: int
     is_commit: bool
     coordinator_epoch: int = 0
+
+    def batch(self, now_ms: int) -> bytearray:
+        """The control batch that it is in the log: a batch of its own."""
+        marker = end_transaction_marker(
+            self.is_commit,
+            self.coordinator_epoch,
+            now_ms,
+            producer_id=self.producer_id,
+            producer_epoch=self.producer_epoch,
+        )
+        return bytearray(marker)
 
 
 # What a decision is made of: the record, and the version in which its value is written.

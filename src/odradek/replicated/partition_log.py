@@ -21,7 +21,7 @@ from odradek.log.read import LOG_END
 from odradek.protocol import errors
 from odradek.protocol.frames import CoordinatorRecords
 from odradek.reactor.pending import Pending
-from odradek.records import control, kernel
+from odradek.records import kernel
 from odradek.records.compression import NONE, compress
 from odradek.records.layout import NO_PRODUCER_ID, NO_SEQUENCE, TRANSACTIONAL_MASK
 from odradek.records.writer import BatchFields, framed
@@ -90,7 +90,7 @@ class PartitionLog:
         first = records[0][0]
         if isinstance(first, EndMarker):
             require(len(records) == 1, "a marker is a batch of its own")
-            return bytearray(_marker_batch(first, now_ms))
+            return first.batch(now_ms)
         writer = kernel.RecordsWriter(INT32_MAX)
         codec = self._codec
         for record, version in records:
@@ -160,13 +160,3 @@ def _coordinator_error(error: errors.KafkaError) -> errors.KafkaError:
     if isinstance(error, errors.MessageTooLarge | errors.RecordListTooLarge):
         return errors.UnknownServerError(error.message)
     return error
-
-
-def _marker_batch(marker: EndMarker, now_ms: int) -> bytes:
-    return control.end_transaction_marker(
-        marker.is_commit,
-        marker.coordinator_epoch,
-        now_ms,
-        producer_id=marker.producer_id,
-        producer_epoch=marker.producer_epoch,
-    )
