@@ -47,7 +47,7 @@ def show_what_is_not_flushed(patch):
 
 def forget_the_names_of_a_flush(patch):
     """The files are synced, the directory that names them is not."""
-    patch.setattr(log_flush, "_fsync_dir", lambda disk, directory: None)
+    patch.setattr(log_flush, "sync_dir_if_there", lambda disk, directory: None)
 
 
 def keep_the_leader_epoch_over_a_restart(patch):

@@ -10,8 +10,9 @@ import pytest
 
 from log_kit import NOW, Partition, config, run
 from odradek.log import failpoint, names
+from odradek.log.dir_sync import sync_dir_job
 from odradek.log.loading.loaded import SegmentFacts
-from odradek.log.replace import swap_job, sync_dir_job
+from odradek.log.replace import swap_job
 from odradek.sim.crash import KEEP_ALL, LOSE_ALL, MIXED, SimCrash
 from odradek.sim.disk import SimDisk
 from odradek.sim.rng import SimRng

@@ -20,11 +20,12 @@ from log_kit import NOW, Partition, batch, config, marker, read_records, run
 from manager_kit import SimBroker, values
 from odradek.log import names
 from odradek.log.append import COORDINATOR
+from odradek.log.dir_sync import sync_dir_job
 from odradek.log.flush import flush_job
 from odradek.log.loading.loaded import SegmentFacts
 from odradek.log.producers.producer_rebuild import rebuild_job
 from odradek.log.read import TXN_COMMITTED
-from odradek.log.replace import swap_job, sync_dir_job
+from odradek.log.replace import swap_job
 from odradek.records.batch import batches
 from odradek.sim.crash import KEEP_ALL, LOSE_ALL, MIXED, SimCrash
 from odradek.sim.disk import SimDisk

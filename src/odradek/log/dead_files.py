@@ -7,6 +7,7 @@ one, the oldest first, each durably before the next: otherwise a crash could bri
 from collections.abc import Iterable, Sequence
 
 from odradek.log import names
+from odradek.log.dir_sync import sync_dir_if_there
 from odradek.log.failpoint import failpoint
 from odradek.log.failure import LogDirFailure
 from odradek.reactor.ports import Disk, Job
@@ -41,7 +42,7 @@ class Deletion:
             for path in group:
                 _rename(disk, path)
             failpoint("log.retention.after_rename")
-            _fsync_dir(disk, self.directory)
+            sync_dir_if_there(disk, self.directory)
             yield 0
 
     def unlink_job(self, disk: Disk) -> Job:
@@ -51,7 +52,7 @@ class Deletion:
             unlink_if_there(disk, path + names.DELETED)
             yield 0
         failpoint("log.retention.after_unlink")
-        _fsync_dir(disk, self.directory)
+        sync_dir_if_there(disk, self.directory)
 
 
 def _rename(disk: Disk, path: str) -> None:
@@ -75,12 +76,3 @@ def unlink_if_there(disk: Disk, path: str) -> None:
 def unlink_all(disk: Disk, paths: Iterable[str]) -> None:
     for path in paths:
         unlink_if_there(disk, path)
-
-
-def _fsync_dir(disk: Disk, directory: str) -> None:
-    try:
-        disk.fsync_dir(directory)
-    except FileNotFoundError:
-        return  # the whole partition has been renamed or is gone
-    except OSError as error:
-        raise LogDirFailure(f"fsync of the directory failed: {error}", directory) from error

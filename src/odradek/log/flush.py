@@ -9,6 +9,7 @@ succeed without the bytes.
 """
 
 from odradek.log import names
+from odradek.log.dir_sync import sync_dir_if_there
 from odradek.log.failpoint import failpoint
 from odradek.log.failure import LogDirFailure, storage_error
 from odradek.reactor.file_range import File
@@ -72,7 +73,7 @@ def flush_job(disk: Disk, plan: FlushPlan) -> Job:
         write_epochs(disk, plan.directory, plan.epochs)
     failpoint("log.flush.after_epochs")
     if plan.syncs_dir:
-        _fsync_dir(disk, plan.directory)
+        sync_dir_if_there(disk, plan.directory)
     failpoint("log.flush.after_dir")
     return plan.offset
 
@@ -108,12 +109,3 @@ def _fsync_path(disk: Disk, path: str) -> None:
         raise LogDirFailure(f"fsync failed: {error}", path) from error
     finally:
         file.close()
-
-
-def _fsync_dir(disk: Disk, directory: str) -> None:
-    try:
-        disk.fsync_dir(directory)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise LogDirFailure(f"fsync of the directory failed: {error}", directory) from error

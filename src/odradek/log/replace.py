@@ -36,14 +36,6 @@ def swap_job(disk: Disk, stems: Iterable[str], directory: str) -> Job:
     disk.fsync_dir(directory)
 
 
-def sync_dir_job(disk: Disk, directory: str) -> Job:
-    try:
-        disk.fsync_dir(directory)
-    except OSError as error:
-        raise LogDirFailure(f"fsync of the directory failed: {error}", directory) from error
-    yield 0
-
-
 def replace_segments(log: "Log", new: list[SegmentFacts], replaced: list[int]) -> Deletion:
     old = [segment for segment in log.segments if segment.base_offset in replaced]
     require(len(old) == len(replaced), "segments are replaced that the log has")

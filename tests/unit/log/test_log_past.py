@@ -4,12 +4,13 @@ import pytest
 
 from log_kit import NOW, Partition, config, read_bytes, read_warm, run
 from odradek.log import names
+from odradek.log.dir_sync import sync_dir_job
 from odradek.log.failure import NotInCache
 from odradek.log.loading.loaded import SegmentFacts
 from odradek.log.lookup import FoundOffset
 from odradek.log.producers.producer_rebuild import rebuild_job
 from odradek.log.read import LOG_END
-from odradek.log.replace import swap_job, sync_dir_job
+from odradek.log.replace import swap_job
 from odradek.protocol import errors
 from odradek.reactor.ports import Cancelled
 

@@ -26,11 +26,12 @@ from odradek.log.cleaner.clean_job import CleanerLimits, CleanRound, CleanTask, 
 from odradek.log.cleaner.cleanable import LAG_UNLIMITED_MS, LogToClean, dirty_segments, filthiest, log_to_clean
 from odradek.log.cleaner.cleaner_checkpoint import CleanerCheckpoints
 from odradek.log.cleaner.key_map import SECRET_BYTES
+from odradek.log.dir_sync import sync_dir_job
 from odradek.log.failure import DiskFull, LogDirFailure, LogFailure, NotInCache
 from odradek.log.index.transaction_index import AbortedTransaction
 from odradek.log.log import Log
 from odradek.log.read import read_ahead
-from odradek.log.replace import swap_job, sync_dir_job
+from odradek.log.replace import swap_job
 from odradek.log.soundness.committed import all_aborted
 from odradek.protocol import errors
 from odradek.protocol.topic_partition import TopicPartition

@@ -181,6 +181,7 @@ def _listed(disk: Disk, directory: str) -> list[str]:
 
 
 def fsync_dir_job(disk: Disk, directory: str) -> Job:
+    """What goes wrong is for `LogDirs.run` to judge: a full disk is no failure of the dir here."""
     disk.fsync_dir(directory)
     yield 0
 
