@@ -61,6 +61,13 @@ def marker(producer, *, commit, epoch=0, coordinator_epoch=0, timestamp=NOW):
     )
 
 
+def raise_high_watermark(log, offset):
+    """As a leader does: in its epoch it only grows, and never past the end."""
+    assert offset <= log.log_end_offset
+    if offset > log.high_watermark:
+        log.update_high_watermark(offset)
+
+
 class Partition:
     """A log and the checkpoints that a manager would keep for it."""
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from log_jobs_model import ABORT, COMMIT, PLAIN, WRITE, SteppedBroker, Transactions, entry_of, unexplained
-from log_kit import keyed_batch, marker, read_batches, read_bytes, read_warm
+from log_kit import keyed_batch, marker, raise_high_watermark, read_batches, read_bytes, read_warm
 from manager_kit import CrashedError
 from odradek.log import names
 from odradek.log.append import COORDINATOR
@@ -251,7 +251,7 @@ class LogJobsMachine(RuleBasedStateMachine):
     @rule(fraction=st.floats(0, 1))
     def replicate(self, fraction):
         if self.seen:
-            self.log.maybe_increment_high_watermark(self.seen[int(fraction * (len(self.seen) - 1))][1] + 1)
+            raise_high_watermark(self.log, self.seen[int(fraction * (len(self.seen) - 1))][1] + 1)
 
     @rule()
     def roll(self):

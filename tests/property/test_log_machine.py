@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from log_kit import NOW, Partition, config, marker, read_batches, read_bytes, read_warm, run
+from log_kit import NOW, Partition, config, marker, raise_high_watermark, read_batches, read_bytes, read_warm, run
 from odradek.log.append import COORDINATOR
 from odradek.log.producers.producer_rebuild import RebuildPlan, rebuild_job
 from odradek.log.read import HIGH_WATERMARK, LOG_END, TXN_COMMITTED
@@ -83,7 +83,7 @@ class LogMachine(RuleBasedStateMachine):
     def raise_high_watermark(self, fraction):
         ends = [one.last_offset + 1 for one in self._batches()]
         if ends:
-            self.log.maybe_increment_high_watermark(ends[int(fraction * (len(ends) - 1))])
+            raise_high_watermark(self.log, ends[int(fraction * (len(ends) - 1))])
 
     @rule()
     def roll(self):
