@@ -17,12 +17,14 @@ import tracemalloc
 from pathlib import Path
 
 from bench.measure import best_seconds
+from odradek.log.append import CLIENT, append_checked
 from odradek.log.config import LogConfig
 from odradek.log.failure import NotInCache
 from odradek.log.flush import flush_job
 from odradek.log.loading.load import load_log
 from odradek.log.log import Log
 from odradek.log.read import read_ahead
+from odradek.log.roll import maybe_roll
 from odradek.log.storage import Storage
 from odradek.reactor.adapters.disk import SystemDisk
 from odradek.reactor.adapters.rng import SystemRng
@@ -118,11 +120,11 @@ def small_appends_and_reads(bench):
         data[0:8] = bytes(8)
         return check(data, log.rules, NOW)
 
-    file = log.maybe_roll(0, NOW, 0, NOW).file.disk_file
+    file = maybe_roll(log, 0, NOW, 0, NOW).file.disk_file
     other = bench.disk.open(f"{file.path}.bare", create=True)
     best = best_seconds(
         {
-            "append": lambda: log.append_checked(checked, 0, NOW),
+            "append": lambda: append_checked(log, checked, 0, NOW, CLIENT),
             "check": check_it,
             "bare write": lambda: other.append((data,)),
         }

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from log_kit import NOW, Partition, config, marker
-from odradek.log.append import CLIENT, COORDINATOR
+from odradek.log.append import CLIENT, COORDINATOR, append_checked
+from odradek.log.roll import maybe_roll
 from odradek.protocol import errors
 from odradek.records.batch import RecordBatch
 from odradek.records.check import check_common
@@ -54,7 +55,7 @@ def data_of(values, producer, sequence, is_transactional):
 
 
 def straight(log, data, epoch, now_ms):
-    return log.append_checked(check_common(data, log.rules, now_ms), epoch, now_ms, origin=CLIENT)
+    return append_checked(log, check_common(data, log.rules, now_ms), epoch, now_ms, CLIENT)
 
 
 def step_by_step(log, data, epoch, now_ms):
@@ -65,8 +66,8 @@ def step_by_step(log, data, epoch, now_ms):
     )
     known = log.producers.duplicate_of(looked_at.batches[0]) if common.producer_id >= 0 else None
     if known is None and len(data) <= log.roll_bytes and accepts(log, looked_at.batches[0]):
-        log.maybe_roll(len(data), now_ms, log.log_end_offset + common.count - 1, common.max_timestamp)
-    return log.append_checked(looked_at, epoch, now_ms, origin=CLIENT)
+        maybe_roll(log, len(data), now_ms, log.log_end_offset + common.count - 1, common.max_timestamp)
+    return append_checked(log, looked_at, epoch, now_ms, CLIENT)
 
 
 def accepts(log, batch):

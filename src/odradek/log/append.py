@@ -54,7 +54,7 @@ def append_as_leader(log: "Log", records: Buffer, leader_epoch: int, now_ms: int
 
 
 def append_checked(log: "Log", checked: CheckedRecords, leader_epoch: int, now_ms: int, origin: int) -> AppendInfo:
-    """Assigns offsets and appends.
+    """Gives offsets to records that `records.check` has passed with `rules`, perhaps in a job, and appends them.
 
     Nearly every append finds a log that takes it and a segment with room. Whatever else may be the case is in the one
     long condition, and `_segment_for` sees to all of it: it refuses if the log takes no appends, opens the file,

@@ -40,7 +40,6 @@ from odradek.log.storage import Storage
 from odradek.protocol import errors
 from odradek.reactor.file_range import File
 from odradek.reactor.ports import Buffer, Job
-from odradek.records.checked import CheckedRecords
 
 
 class Log:
@@ -241,12 +240,6 @@ class Log:
         """Checks the records, gives them offsets and appends them. The buffer is written to."""
         return append.append_as_leader(self, records, leader_epoch, now_ms, origin)
 
-    def append_checked(
-        self, checked: CheckedRecords, leader_epoch: int, now_ms: int, *, origin: int = CLIENT
-    ) -> AppendInfo:
-        """Gives offsets to records that `records.check` has passed with `rules`, perhaps in a job, and appends them."""
-        return append.append_checked(self, checked, leader_epoch, now_ms, origin)
-
     def append_as_follower(self, records: Buffer, now_ms: int) -> AppendInfo:
         """Appends what the leader sent, offsets and epochs as they are; a batch that is cut off at the end is left."""
         return append.append_as_follower(self, records, now_ms)
@@ -254,10 +247,6 @@ class Log:
     def assign_epoch_start_offset(self, leader_epoch: int, start_offset: int) -> None:
         """A leader begins its epoch, before its first append."""
         self.epochs.assign(leader_epoch, start_offset)
-
-    def maybe_roll(self, size: int, now_ms: int, last_offset: int, max_timestamp: int) -> Segment:
-        """The segment for so many bytes more, after a roll if one is due."""
-        return roll.maybe_roll(self, size, now_ms, last_offset, max_timestamp)
 
     def roll(self, now_ms: int, expected_next_offset: int = 0) -> Segment:
         return roll.roll(self, now_ms, expected_next_offset)

@@ -41,6 +41,11 @@ def file_name(offset: int, suffix: str) -> str:
     return f"{offset:020d}{suffix}"
 
 
+def log_path(directory: str, base_offset: int) -> str:
+    """The records of a segment that has its final name."""
+    return f"{directory}/{file_name(base_offset, LOG)}"
+
+
 def offset_of(name: str) -> int | None:
     """The offset that a file is named by; None for every other file. A snapshot of the quorum is not ours."""
     digits, dot, _ = name.partition(".")

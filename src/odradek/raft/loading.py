@@ -103,7 +103,7 @@ def _controls(disk: Disk, directory: str, segments: list[SegmentFacts], from_off
     for number, segment in enumerate(segments):
         if number + 1 < len(segments) and segments[number + 1].base_offset <= from_offset:
             continue
-        file = disk.open(f"{directory}/{names.file_name(segment.base_offset, names.LOG)}", writable=False)
+        file = disk.open(names.log_path(directory, segment.base_offset), writable=False)
         try:
             position = 0
             while position < segment.size:

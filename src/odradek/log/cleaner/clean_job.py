@@ -300,7 +300,7 @@ def _first_damaged(chunk: bytes) -> int | None:
 def _index_segment(
     disk: Disk, task: CleanTask, base_offset: int, size_bytes: int, indexer: KeyIndexer
 ) -> Generator[int, None, None]:
-    file = disk.open(_log_path(task.directory, base_offset), writable=False)
+    file = disk.open(names.log_path(task.directory, base_offset), writable=False)
     try:
         chunks = _Chunks(file, size_bytes, task.limits.chunk_bytes)
         while not chunks.is_at_end and not indexer.is_full:
@@ -314,7 +314,7 @@ def _index_segment(
 def _clean_segment(
     disk: Disk, task: CleanTask, segment: SegmentToClean, cleaner: BatchCleaner, writer: CleanedSegmentWriter
 ) -> Generator[int, None, None]:
-    file = disk.open(_log_path(task.directory, segment.base_offset), writable=False)
+    file = disk.open(names.log_path(task.directory, segment.base_offset), writable=False)
     try:
         chunks = _Chunks(file, segment.size_bytes, task.limits.chunk_bytes)
         while not chunks.is_at_end:
@@ -356,7 +356,7 @@ def _retention(task: CleanTask) -> Retention:
 
 def _described(disk: Disk, directory: str, base_offset: int, size_bytes: int) -> SegmentToClean:
     """Indexes are at most a few megabytes, and looking at their sizes beats loading them."""
-    path = _log_path(directory, base_offset)
+    path = names.log_path(directory, base_offset)
     stem = path.removesuffix(names.LOG)
     return SegmentToClean(
         base_offset,
@@ -375,7 +375,3 @@ def _legacy_horizon_ms(task: CleanTask, segments: list[SegmentToClean]) -> int:
     """Messages before magic 2 cannot carry a delete horizon: the age of the newest clean segment stands in for it."""
     clean = [segment for segment in segments if segment.base_offset < task.first_dirty_offset]
     return clean[-1].last_modified_ms - task.config.delete_retention_ms if clean else 0
-
-
-def _log_path(directory: str, base_offset: int) -> str:
-    return f"{directory}/{names.file_name(base_offset, names.LOG)}"

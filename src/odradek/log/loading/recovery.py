@@ -121,15 +121,14 @@ def rebuild_plan(loaded: LoadedLog, end_offset: int, now_ms: int, expiration_ms:
         generation=0,
         start_offset=loaded.segments[0].base_offset,
         end_offset=end_offset,
-        segments=[(facts.base_offset, facts.size, _log_path(loaded, facts)) for facts in loaded.segments],
+        segments=[
+            (facts.base_offset, facts.size, names.log_path(loaded.directory, facts.base_offset))
+            for facts in loaded.segments
+        ],
         snapshots=loaded.snapshots,
         now_ms=now_ms,
         expiration_ms=expiration_ms,
     )
-
-
-def _log_path(loaded: LoadedLog, facts: SegmentFacts) -> str:
-    return f"{loaded.directory}/{names.file_name(facts.base_offset, names.LOG)}"
 
 
 def _follows(next_offset: int, base_offset: int, config: LogConfig) -> bool:
@@ -142,7 +141,7 @@ def _follows(next_offset: int, base_offset: int, config: LogConfig) -> bool:
 
 
 def scan_job(disk: Disk, directory: str, scan: SegmentScan, size: int) -> Job:
-    path = f"{directory}/{names.file_name(scan.base_offset, names.LOG)}"
+    path = names.log_path(directory, scan.base_offset)
     try:
         file = disk.open(path, writable=False)
     except OSError as error:
@@ -160,7 +159,7 @@ def _refuse_below(loaded: LoadedLog, scan: SegmentScan, recovery_point: int) -> 
         raise LogDamaged(
             f"{scan.fault}, at offset {scan.next_offset}, below the recovery point {recovery_point} of "
             f"{loaded.topic_partition}; it was on disk once, so the disk has damaged it",
-            f"{loaded.directory}/{names.file_name(scan.base_offset, names.LOG)}",
+            names.log_path(loaded.directory, scan.base_offset),
             scan.valid_bytes,
         )
 

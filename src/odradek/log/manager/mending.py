@@ -65,4 +65,4 @@ async def reindex(manager: "LogManager", directory: str, base_offset: int) -> No
         manager.handle_failure(failure)
         return
     if is_installed and manager.on_reindexed is not None:
-        manager.on_reindexed(f"{directory}/{names.file_name(base_offset, names.LOG)}")
+        manager.on_reindexed(names.log_path(directory, base_offset))
