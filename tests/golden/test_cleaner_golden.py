@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from log_kit import clean
 from odradek.log import names
 from odradek.log.checkpoint import parse_offsets
 from odradek.log.cleaner.clean_batches import LastRecord
-from odradek.log.cleaner.clean_job import CleanTask, clean
+from odradek.log.cleaner.clean_job import CleanTask
 from odradek.log.config import LogConfig
+from odradek.log.index import transaction_index
 from odradek.records.batch import batches
 from odradek.sim.disk import SimDisk
 
@@ -85,7 +87,7 @@ def test_a_round_leaves_what_kafka_left(case):
         ),
         now_ms=case["now_ms"],
         secret=SECRET,
-        transaction_indexes=list(indexes),
+        aborted=[each for base, data in indexes.items() for each in transaction_index.decode(data, base)],
         active_producers={int(producer_id): LastRecord(*last) for producer_id, last in case["producers"].items()},
     )
     round_, left, aborted = cleaned(disk, task, before)

@@ -1,5 +1,6 @@
 """What tests of a log need: batches, a log on any disk, jobs run on the spot, and everything it holds as records."""
 
+from odradek.log.cleaner.clean_job import begin_round, clean_group
 from odradek.log.config import LogConfig
 from odradek.log.failure import NotInCache
 from odradek.log.flush import flush_job
@@ -59,6 +60,17 @@ def marker(producer, *, commit, epoch=0, coordinator_epoch=0, timestamp=NOW):
     return bytearray(
         end_transaction_marker(commit, coordinator_epoch, timestamp, producer_id=producer, producer_epoch=epoch)
     )
+
+
+def clean(disk, task):
+    """A whole round of compaction in one job: nothing is swapped in until its end."""
+    round_ = yield from begin_round(disk, task)
+    replacements = []
+    for group in round_.groups:
+        replacement = yield from clean_group(disk, round_, group)
+        if replacement is not None:
+            replacements.append(replacement)
+    return round_, replacements
 
 
 def raise_high_watermark(log, offset):

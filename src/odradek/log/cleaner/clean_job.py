@@ -24,8 +24,6 @@ from odradek.log.cleaner.segment_groups import SegmentToClean, group_segments
 from odradek.log.config import LogConfig
 from odradek.log.dead_files import unlink_if_there
 from odradek.log.failure import LogDamaged, storage_error
-from odradek.log.index import transaction_index
-from odradek.log.index.sparse_index import CorruptIndex
 from odradek.log.index.transaction_index import AbortedTransaction
 from odradek.log.loading.loaded import SegmentFacts
 from odradek.protocol import errors
@@ -56,9 +54,8 @@ class CleanTask:
     """A log as it is when the round begins.
 
     `segments` are (base offset, size in bytes) of all sealed segments below `first_uncleanable_offset`, which is itself
-    the base offset of a segment. `aborted` are aborted transactions that are known already, `transaction_indexes` the
-    base offsets of segments whose files list the others: later segments too, as a marker may be there.
-    `active_producers` holds the newest record of each producer that the log still knows.
+    the base offset of a segment. `aborted` are the aborted transactions of the whole log: the marker of one may be in a
+    later segment. `active_producers` holds the newest record of each producer that the log still knows.
     """
 
     __slots__ = (
@@ -72,7 +69,6 @@ class CleanTask:
         "now_ms",
         "secret",
         "segments",
-        "transaction_indexes",
     )
 
     def __init__(
@@ -86,7 +82,6 @@ class CleanTask:
         now_ms: int,
         secret: bytes,
         aborted: Sequence[AbortedTransaction] = (),
-        transaction_indexes: Sequence[int] = (),
         active_producers: dict[int, LastRecord] | None = None,
         limits: CleanerLimits | None = None,
     ) -> None:
@@ -98,7 +93,6 @@ class CleanTask:
         self.now_ms = now_ms
         self.secret = secret
         self.aborted = aborted
-        self.transaction_indexes = transaction_indexes
         self.active_producers = active_producers or {}
         self.limits = limits or CleanerLimits()
 
@@ -175,7 +169,7 @@ def begin_round(disk: Disk, task: CleanTask) -> Generator[int, None, CleanRound]
 def _begin_round(disk: Disk, task: CleanTask) -> Generator[int, None, CleanRound]:
     key_map = KeyMap(*_map_size(task), task.secret)
     key_map.advance(task.first_dirty_offset - 1)  # nothing in the clean part is newer than the last round
-    aborted = _aborted(disk, task)
+    aborted = list(task.aborted)
     indexer = KeyIndexer(key_map, task.first_dirty_offset, CleanedTransactions(aborted))
     ends = [base_offset for base_offset, _ in task.segments] + [task.first_uncleanable_offset]
     for (base_offset, size_bytes), end_offset in zip(task.segments, ends[1:], strict=True):
@@ -224,17 +218,6 @@ def discard(disk: Disk, directory: str, replacement: Replacement) -> Generator[i
         for path in (stem + names.CLEANED, stem + names.SWAP):
             unlink_if_there(disk, path)
         yield 0
-
-
-def clean(disk: Disk, task: CleanTask) -> Generator[int, None, tuple[CleanRound, list[Replacement]]]:
-    """A whole round in one job, for tools and tests: nothing is swapped in until its end."""
-    round_ = yield from begin_round(disk, task)
-    replacements = []
-    for group in round_.groups:
-        replacement = yield from clean_group(disk, round_, group)
-        if replacement is not None:
-            replacements.append(replacement)
-    return round_, replacements
 
 
 # --- segments in chunks ---
@@ -332,17 +315,6 @@ def _map_size(task: CleanTask) -> tuple[int, int]:
     limits = task.limits
     offsets_max = task.first_uncleanable_offset - task.first_dirty_offset
     return slots_for(limits.key_map_bytes, limits.load_factor, offsets_max)
-
-
-def _aborted(disk: Disk, task: CleanTask) -> list[AbortedTransaction]:
-    aborted = list(task.aborted)
-    for base_offset in task.transaction_indexes:
-        path = f"{task.directory}/{names.file_name(base_offset, names.TRANSACTION_INDEX)}"
-        try:
-            aborted += transaction_index.decode(disk.read(path), base_offset)
-        except CorruptIndex as error:
-            raise LogDamaged(str(error), path) from error
-    return aborted
 
 
 def _retention(task: CleanTask) -> Retention:

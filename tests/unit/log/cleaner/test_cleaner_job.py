@@ -4,9 +4,10 @@ from errno import EIO
 
 import pytest
 
+from log_kit import clean
 from odradek.log import names
 from odradek.log.cleaner.clean_batches import LastRecord
-from odradek.log.cleaner.clean_job import CleanerLimits, CleanTask, begin_round, clean, clean_group
+from odradek.log.cleaner.clean_job import CleanerLimits, CleanTask, begin_round, clean_group
 from odradek.log.config import LogConfig
 from odradek.log.failure import DiskFull, LogDamaged, LogDirFailure
 from odradek.log.index import transaction_index
@@ -363,14 +364,6 @@ def test_an_aborted_transaction_reaches_into_the_next_group():
     assert [each.replaced for each in replacements] == [[0]]  # the second holds what it held
     assert partition.values() == [(2, "z", "1")]
     assert partition.segments[0] == 0
-
-
-def test_a_transaction_index_is_read_from_its_file():
-    partition = Partition({0: transaction(0, ("a", "2"), is_commit=False) + batch(2, ("z", "1"))}, 3)
-    file = partition.disk.open(partition.path(0, names.TRANSACTION_INDEX), create=True)
-    file.append([transaction_index.encode([AbortedTransaction(4, 0, 1, 2)])])
-    partition.clean(transaction_indexes=[0])
-    assert partition.values() == [(2, "z", "1")]
 
 
 # --- files, indexes and memory ---
