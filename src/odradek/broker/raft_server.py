@@ -224,10 +224,6 @@ class KafkaRaftServer:
         return present(self._dirs, "its dirs have been looked at once it has begun to start")
 
     @property
-    def metrics_address(self) -> tuple[str, int] | None:
-        return None if self._http is None else self._http.address
-
-    @property
     def is_ready(self) -> bool:
         return self.broker is not None and self.broker.lifecycle.state is RUNNING and self._stopping is None
 

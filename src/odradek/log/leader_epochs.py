@@ -75,10 +75,6 @@ class LeaderEpochs:
         slot = bisect_right(self.start_offsets, offset) - 1
         return self.epochs[slot] if slot >= 0 else UNDEFINED_EPOCH
 
-    def start_offset_of(self, epoch: int) -> int | None:
-        slot = bisect_left(self.epochs, epoch)
-        return self.start_offsets[slot] if self.epochs[slot : slot + 1] == [epoch] else None
-
     def truncate_from_end(self, end_offset: int) -> None:
         """Forgets the epochs that begin at or past `end_offset`."""
         keep = bisect_left(self.start_offsets, end_offset)

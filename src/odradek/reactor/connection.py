@@ -119,10 +119,6 @@ class Connection(SendingEnd):
     def mute(self) -> None:
         self.block(MUTED)
 
-    def unmute(self) -> None:
-        if not self.is_closed:
-            self.unblock(MUTED)
-
     def close(self, reason: str = "") -> None:
         if self.is_closed:
             return

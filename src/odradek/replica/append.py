@@ -85,6 +85,7 @@ def append_at_once(
 def append(
     replicas: "ReplicaManager", partition: Partition, records: Buffer | None, request: AppendRequest
 ) -> AppendInfo | Pending[AppendInfo]:
+    """Appends to a partition that we lead; raises what is wrong with the records or the partition."""
     partition.topic.produces.count += 1  # whatever becomes of it
     leader = partition.leading()
     rules = leader.log.rules

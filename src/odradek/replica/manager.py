@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from odradek.broken_rule import present
 from odradek.config.sources import BrokerLayers
-from odradek.log.append import AppendInfo
 from odradek.log.log import Log
 from odradek.log.manager.log_dir import LogDir, SetAside
 from odradek.log.manager.manager import LogManager
@@ -23,9 +22,7 @@ from odradek.protocol.releases import Release
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
-from odradek.reactor.ports import Buffer
-from odradek.replica import append, gauges
-from odradek.replica.append import AppendRequest
+from odradek.replica import gauges
 from odradek.replica.config import ReplicaConfig
 from odradek.replica.delayed import Purgatory
 from odradek.replica.fetch.expiry import Expiry
@@ -137,10 +134,6 @@ class ReplicaManager:
         hosted = self.topics.get(topic)
         return None if hosted is None else hosted.partitions.get(index)
 
-    def partition_by_id(self, topic_id: bytes, index: int) -> Partition | None:
-        hosted = self.by_id.get(topic_id)
-        return None if hosted is None else hosted.partitions.get(index)
-
     def resolve(self, topic: TopicKey, index: int) -> Partition:
         """The partition by the name or the id of its topic, or the error that tells why it is not here."""
         hosted = self.topics.get(topic) if type(topic) is str else self.by_id.get(topic)  # type: ignore[arg-type]
@@ -249,14 +242,6 @@ class ReplicaManager:
             for replica in partition.replicas
             if replica != self.node_id and (broker := brokers.get(replica)) is not None and not broker.fenced
         ]
-
-    # Requests.
-
-    def append(
-        self, partition: Partition, records: Buffer | None, request: AppendRequest
-    ) -> AppendInfo | Pending[AppendInfo]:
-        """Appends to a partition that we lead; raises what is wrong with the records or the partition."""
-        return append.append(self, partition, records, request)
 
     # Log dirs.
 

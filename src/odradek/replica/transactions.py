@@ -22,7 +22,7 @@ from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Buffer
 from odradek.records.layout import PRODUCER, PRODUCER_ID_OFFSET
-from odradek.replica.append import AppendRequest, check_membership
+from odradek.replica.append import AppendRequest, append, check_membership
 from odradek.replica.partition import Partition
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ async def _append_verified(
     except errors.KafkaError as error:
         raise as_told_to_producers(error, request.version) from error
     check_membership(partition.leader_log(), records, guard)
-    appended = replicas.append(partition, records, VerifiedAppend(request, guard))
+    appended = append(replicas, partition, records, VerifiedAppend(request, guard))
     return await appended if isinstance(appended, Pending) else appended
 
 

@@ -53,4 +53,3 @@ def test_truncation_from_both_ends(epochs):
 
 def test_the_epoch_of_an_offset(epochs):
     assert [epochs.epoch_for(offset) for offset in (9, 10, 19, 20, 99)] == [-1, 2, 2, 4, 7]
-    assert epochs.start_offset_of(4) == 20 and epochs.start_offset_of(5) is None

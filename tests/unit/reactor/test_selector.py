@@ -8,7 +8,7 @@ from odradek.reactor.connection import Connection
 from odradek.reactor.frames import read_length
 from odradek.reactor.loop import Loop
 from odradek.reactor.selector import Selector
-from odradek.reactor.sending_end import WIDE_BYTES_MIN
+from odradek.reactor.sending_end import MUTED, WIDE_BYTES_MIN
 from odradek.reactor.transport import PlainTransport
 from odradek.sim.world import World
 
@@ -96,7 +96,7 @@ def test_a_muted_connection_gets_its_frames_later(pair):
         pair.client.send(frame(b"%d" % number * 100))
     pair.world.run_for(1000)
     assert pair.server.frames == []
-    pair.server.unmute()
+    pair.server.unblock(MUTED)
     pair.until(lambda: len(pair.server.frames) == 100)
 
 
@@ -124,7 +124,7 @@ def test_memory_that_is_there_again_does_not_unmute_who_was_muted_on_purpose(pai
     memory.give_back(10)
     pair.world.run_for(1000)
     assert not memory.waiting and pair.server.frames == []
-    pair.server.unmute()
+    pair.server.unblock(MUTED)
     pair.until(lambda: pair.server.frames)
 
 

@@ -8,7 +8,7 @@ from log_kit import NOW, batch
 from odradek.protocol import errors
 from odradek.protocol.frames import OFFSETS
 from odradek.protocol.messages.consumer_offsets import OffsetCommitKey
-from odradek.replica.append import AppendRequest
+from odradek.replica.append import AppendRequest, append
 from odradek.replica.markers import append_marker
 from odradek.replica.roles import DIR_FAILED
 from odradek.replicated.log_record import EndMarker, LogRecord
@@ -17,7 +17,8 @@ from replica_kit import SimPlane
 
 
 def produce(plane):
-    return plane.replicas.append(plane.partition(), memoryview(bytearray(batch(b"a"))), AppendRequest(1, 1000, 9, NOW))
+    records = memoryview(bytearray(batch(b"a")))
+    return append(plane.replicas, plane.partition(), records, AppendRequest(1, 1000, 9, NOW))
 
 
 def end_transaction(plane):

@@ -23,7 +23,7 @@ def change(plane, name="t", index=0, **fields):
 def test_a_new_topic_is_led_and_writable(plane):
     plane.create_topic("t", 3)
     assert [partition.leader is not None for partition in plane.replicas.partitions()] == [True] * 3
-    assert plane.replicas.partition_by_id(plane.topic_ids["t"], 2) is plane.partition(index=2)
+    assert plane.replicas.resolve(plane.topic_ids["t"], 2) is plane.partition(index=2)
     assert plane.produce("a").error_code == 0
 
 

@@ -295,7 +295,7 @@ class LogManager:
         if not is_future and self.dirs.set_aside(TopicPartition(topic, partition)) is not None:
             await self.delete_all([TopicPartition(topic, partition)])
             return True
-        return await self._put_out(topic, partition, names.DELETE_DIR, is_future)
+        return await self._put_out(topic, partition, is_future)
 
     async def delete_all(self, partitions: Sequence[TopicPartition]) -> None:
         """Deletes many logs, and copies that are on their way to another dir: one job and one fsync per dir."""
@@ -331,11 +331,7 @@ class LogManager:
         for log_dir, directory in set_aside.forget(self, topic_partition):
             leaving.setdefault(log_dir, []).append((directory, topic_partition, delay_ms))
 
-    async def make_stray(self, topic: str, partition: int) -> bool:
-        """A replica that the metadata does not know: its directory becomes -stray and is kept for an operator."""
-        return await self._put_out(topic, partition, names.STRAY_DIR, is_future=False)
-
-    async def _put_out(self, topic: str, partition: int, suffix: str, is_future: bool) -> bool:
+    async def _put_out(self, topic: str, partition: int, is_future: bool) -> bool:
         topic_partition = TopicPartition(topic, partition)
         logs = self.futures if is_future else self.current
 
@@ -346,7 +342,7 @@ class LogManager:
             log_dir = self.dirs.of_log(log)
             self.unregister(topic_partition, log)
             await self.removals.rename_out(
-                log_dir, log.directory, topic_partition, suffix, log.config.file_delete_delay_ms
+                log_dir, log.directory, topic_partition, names.DELETE_DIR, log.config.file_delete_delay_ms
             )
             return True
 
@@ -432,10 +428,6 @@ class LogManager:
     async def _flush_soon(self, log: Log) -> None:
         await self.loop.sleep(0)  # the append that rolled the log comes first
         await self.flush(log)
-
-    def maybe_flush(self, log: Log) -> Pending[None] | None:
-        """After an append: a flush if `flush.messages` asks for one."""
-        return self.flush(log) if log.is_flush_due else None
 
     # Configs.
 

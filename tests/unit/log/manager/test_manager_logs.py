@@ -130,15 +130,6 @@ def test_deleting_and_creating_take_turns(broker):
     assert deleting.is_done and values(log) == []
 
 
-def test_a_log_can_be_made_a_stray(broker):
-    broker.append(broker.create(), "a")
-    assert broker.run(broker.manager.make_stray("topic", 0))
-    broker.sleep(120_000)
-    (stray,) = broker.manager.dirs.by_path["data/a"].strays
-    assert stray.endswith("-stray") and "00000000000000000000.log" in broker.names(stray)
-    assert not broker.restart().current
-
-
 @pytest.mark.parametrize("profile", [KEEP_ALL, LOSE_ALL, MIXED])
 def test_truncation_lowers_the_checkpoints_first(broker, profile):
     """Otherwise a torn tail behind the new end would count as damage to what was synced."""

@@ -49,11 +49,11 @@ def test_flush_messages():
     broker = broker_with({"flush.messages": "3"})
     log = broker.create()
     broker.append(log, "a", "b")
-    assert broker.manager.maybe_flush(log) is None
+    assert not log.is_flush_due
     broker.append(log, "c")
-    broker.on_reactor(lambda: broker.manager.maybe_flush(log))
-    broker.sleep(100)
-    assert log.recovery_point == 3
+    assert log.is_flush_due
+    broker.flush(log)
+    assert log.recovery_point == 3 and not log.is_flush_due
 
 
 def test_a_roll_is_followed_by_a_flush():

@@ -221,7 +221,9 @@ def test_partitions_that_the_metadata_does_not_know_are_set_aside(broker):
     assert list(manager.current) == [("kept", 0)]
     (stray,) = manager.dirs.by_path["data/b"].strays
     assert stray.startswith("data/b/gone-0.") and stray.endswith("-stray")
-    broker.restart()
+    broker.sleep(120_000)
+    assert "00000000000000000000.log" in broker.names(stray)
+    assert list(broker.restart().current) == [("kept", 0)]
     assert broker.manager.dirs.by_path["data/b"].strays == [stray]
 
 

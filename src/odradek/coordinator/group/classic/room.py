@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from odradek.coordinator.group.deadlines import What
     from odradek.coordinator.group.listing import GroupFilter
     from odradek.protocol.messages.k11_join_group import JoinGroupRequest
-    from odradek.protocol.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
     from odradek.protocol.messages.k13_leave_group import LeaveGroupResponse, MemberIdentity
     from odradek.protocol.messages.k14_sync_group import SyncGroupRequest
     from odradek.protocol.messages.k15_describe_groups import DescribedGroup
@@ -60,11 +59,6 @@ class ClassicRoom(ClassicGroups):
         from odradek.coordinator.group.classic.syncing import sync
 
         return sync(self, now, request, ticket)
-
-    def heartbeat(self, now: Now, request: "HeartbeatRequest") -> "Decided[HeartbeatResponse]":
-        from odradek.coordinator.group.classic.syncing import heartbeat
-
-        return heartbeat(self, now, request)
 
     def leave(self, now: Now, group_id: str, members: "list[MemberIdentity]") -> "Decided[LeaveGroupResponse]":
         from odradek.coordinator.group.classic.leaving import leave
