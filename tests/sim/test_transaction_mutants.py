@@ -75,11 +75,11 @@ def add_with_any_epoch(patch):
 
 
 def complete_whatever_is_prepared(patch):
-    def to_send(self, sent):
-        return self.transactions.get(sent.transactional_id)
+    def to_send(self, wanted):
+        return self.transactions.get(wanted.transactional_id)
 
-    def complete(self, now, sent):
-        return self._write(self.transactions[sent.transactional_id].completed(now.wall_ms), True)
+    def complete(self, now, wanted):
+        return self._write(self.transactions[wanted.transactional_id].completed(now.wall_ms), True)
 
     patch.setattr(TransactionCore, "to_send", to_send)
     patch.setattr(TransactionCore, "complete", complete)
@@ -154,12 +154,12 @@ def send_markers_once(patch):
 
 
 def complete_after_the_first_answer(patch):
-    async def is_settled(self, shard, sent):
-        txn = shard.core.to_send(sent)
+    async def bring_once(self, shard, wanted):
+        txn = shard.core.to_send(wanted)
         await self._attempt(shard.epoch, txn, set(txn.partitions))
         return True
 
-    patch.setattr(markers.Markers, "_is_settled", is_settled)
+    patch.setattr(markers.Markers, "_bring_until_settled", bring_once)
 
 
 def mark_every_end_as_a_commit(patch):

@@ -12,6 +12,7 @@ id; PRODUCER_FENCED; CONCURRENT_TRANSACTIONS while the same decision is being ca
 nothing to end, or if it was ended the other way.
 """
 
+from odradek.coordinator.transaction.core import V2
 from odradek.coordinator.transaction.transaction import ProducerIdAndEpoch
 from odradek.handlers.call import BrokerCall
 from odradek.handlers.producer_fencing import fenced_as
@@ -33,7 +34,7 @@ async def end_txn(call: BrokerCall, request: EndTxnRequest) -> EndTxnResponse:
     call.demand(WRITE, TRANSACTIONAL_ID, request.transactional_id)
     if not request.transactional_id:
         raise errors.InvalidRequest("A transactional id is not empty.")
-    client_version = 2 if call.version >= EPOCH_VERSION_MIN else 0
+    client_version = V2 if call.version >= EPOCH_VERSION_MIN else 0
     producer = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
     ended = await call.services.transactions.end(request.transactional_id, producer, request.committed, client_version)
     return EndTxnResponse(producer_id=ended.producer_id, producer_epoch=ended.epoch)

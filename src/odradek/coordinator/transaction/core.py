@@ -172,17 +172,17 @@ class TransactionCore(ShardCore):
             return Decided((), NO_PRODUCER)
         return self._abort(now, txn, fresh_id)
 
-    def complete(self, now: Now, sent: SendMarkers) -> Decided[bool]:
+    def complete(self, now: Now, wanted: SendMarkers) -> Decided[bool]:
         """Every partition has its marker. False: that was known already."""
-        txn = self.transactions.get(sent.transactional_id)
-        if txn is None or txn.state not in states.PREPARED or txn.producer != sent.producer:
+        txn = self.transactions.get(wanted.transactional_id)
+        if txn is None or txn.state not in states.PREPARED or txn.producer != wanted.producer:
             return Decided((), False)
         return self._write(txn.completed(now.wall_ms), True)
 
-    def to_send(self, sent: SendMarkers) -> Transaction | None:
+    def to_send(self, wanted: SendMarkers) -> Transaction | None:
         """The transaction that the markers belong to, while they are still needed."""
-        txn = self.transactions.get(sent.transactional_id)
-        return txn if txn is not None and txn.state in states.PREPARED and txn.producer == sent.producer else None
+        txn = self.transactions.get(wanted.transactional_id)
+        return txn if txn is not None and txn.state in states.PREPARED and txn.producer == wanted.producer else None
 
     def _abort(self, now: Now, txn: Transaction, fresh_id: int | None) -> Decided[ProducerIdAndEpoch | None]:
         """Aborts a transaction in place of its producer, which is fenced: the answer has no producer for it."""
@@ -226,8 +226,8 @@ class TransactionCore(ShardCore):
         return decided
 
     def _write(self, txn: Transaction, response: R) -> Decided[R]:
-        version = 1 if self._config.transaction_version() >= 1 else 0
-        return Decided([(txn.record(version), version)], response)
+        value_version = 1 if self._config.transaction_version() >= 1 else 0
+        return Decided([(txn.record(value_version), value_version)], response)
 
     # Replay
 

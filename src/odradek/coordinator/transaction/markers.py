@@ -17,6 +17,7 @@ from odradek.coordinator.transaction.effects import SendMarkers
 from odradek.coordinator.transaction.per_node import PerNode, Sender
 from odradek.coordinator.transaction.transaction import Transaction
 from odradek.metadata.cache import MetadataCache
+from odradek.metadata.partition import NO_LEADER
 from odradek.protocol import errors
 from odradek.protocol.messages.k27_write_txn_markers import (
     WritableTxnMarker,
@@ -28,7 +29,6 @@ from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 
-NO_LEADER = -1
 PAUSE_MS_MIN = 20
 PAUSE_MS_MAX = 1000
 
@@ -60,33 +60,38 @@ class Markers:
         self.leaderless = 0  # transactions with markers for partitions that nobody leads
         self.unwritten = 0  # completions that wait to be written once more
 
-    def send(self, shard: TransactionShard, sent: SendMarkers) -> None:
-        self._loop.spawn(self._send(shard, sent))
+    def send(self, shard: TransactionShard, wanted: SendMarkers) -> None:
+        self._loop.spawn(self._send(shard, wanted))
 
-    async def _send(self, shard: TransactionShard, sent: SendMarkers) -> None:
+    async def _send(self, shard: TransactionShard, wanted: SendMarkers) -> None:
         try:
-            if await self._is_settled(shard, sent):
-                await shard.run(lambda core: core.complete(shard.now(), sent))
+            if await self._bring_until_settled(shard, wanted):
+                await shard.run(lambda core: core.complete(shard.now(), wanted))
         except errors.KafkaError as error:
-            self._tell(f"The completion of the transaction of {sent.transactional_id} was not written.", error)
+            self._tell(f"The completion of the transaction of {wanted.transactional_id} was not written.", error)
             if shard.is_active:
-                await self._later(shard, sent)
+                await self._later(shard, wanted)
 
-    async def _later(self, shard: TransactionShard, sent: SendMarkers) -> None:
+    async def _later(self, shard: TransactionShard, wanted: SendMarkers) -> None:
         self.unwritten += 1
         await self._loop.sleep(PAUSE_MS_MAX)
         self.unwritten -= 1
-        self.send(shard, sent)
+        self.send(shard, wanted)
 
-    async def _is_settled(self, shard: TransactionShard, sent: SendMarkers) -> bool:
-        """Whether every partition has its marker; False if that is no longer our business."""
-        txn = shard.core.to_send(sent)
+    async def _bring_until_settled(self, shard: TransactionShard, wanted: SendMarkers) -> bool:
+        """Brings the markers for as long as it takes, until every partition has its own.
+
+        False if that is no longer our business.
+        """
+        txn = shard.core.to_send(wanted)
         left = set() if txn is None else set(txn.partitions)
         pause_ms = PAUSE_MS_MIN
         while txn is not None and shard.is_active:
             codes = await self._attempt(shard.epoch, txn, left)
             if errors.TransactionCoordinatorFenced.code in codes.values():
-                self._tell(f"A later coordinator than this one ends the transaction of {sent.transactional_id}.", None)
+                self._tell(
+                    f"A later coordinator than this one ends the transaction of {wanted.transactional_id}.", None
+                )
                 return False
             left = {partition for partition, code in codes.items() if code not in _SETTLED}
             if not left:
