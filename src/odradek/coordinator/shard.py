@@ -230,7 +230,7 @@ class Shard(Generic[C]):
             self._go_on(now)
         return pending
 
-    def wait(self, event: Callable[[C, Ticket], Decision[None]]) -> Waiting:
+    def run_with_ticket(self, event: Callable[[C, Ticket], Decision[None]]) -> Waiting:
         """Runs an event whose answer may depend on later ones: the core is handed a ticket for it."""
         ticket: Waiting = self._loop.pending()
         self._tickets.add(ticket)

@@ -165,7 +165,7 @@ class GroupCoordinator:
             created = shard.run(lambda core: core.create(now, request.group_id))
             if created.is_done and created.error is not None:
                 return created  # type: ignore[return-value]  # it has an error and no value
-        return shard.wait(lambda core, ticket: core.join(now, request, joiner, ticket))
+        return shard.run_with_ticket(lambda core, ticket: core.join(now, request, joiner, ticket))
 
     def sync(self, request: "SyncGroupRequest") -> "Pending[SyncGroupResponse]":
         """While the coordinator loads, the rebalance that the member is in the middle of is lost: it joins again."""
@@ -174,7 +174,7 @@ class GroupCoordinator:
         if shard.state is LOADING:
             raise errors.RebalanceInProgress()
         now = shard.now()
-        return shard.wait(lambda core, ticket: core.sync(now, request, ticket))
+        return shard.run_with_ticket(lambda core, ticket: core.sync(now, request, ticket))
 
     def heartbeat(self, request: "HeartbeatRequest") -> "Pending[HeartbeatResponse] | None":
         """None while the coordinator loads: nobody is expired then, and nobody need come again."""

@@ -172,7 +172,7 @@ class Membership:
 
     # To the log and from it
 
-    def assigned(self, assignments: Mapping[str, bytes]) -> WrittenGroup:
+    def to_write_assigned(self, assignments: Mapping[str, bytes]) -> WrittenGroup:
         """The group to write: as it is, each member with its assignment or with none."""
         return WrittenGroup(
             self.generation,
@@ -240,7 +240,7 @@ class Membership:
         if self.state not in AT_REST:
             return
         expected = WrittenGroup(since_ms=self.state_since_ms) if written is None else written
-        says = self.assigned({member.member_id: member.assignment for member in self.members.values()})
+        says = self.to_write_assigned({member.member_id: member.assignment for member in self.members.values()})
         says = says._replace(members=tuple(each.with_told_timeout() for each in says.members))
         if says != expected:
             raise BrokenRuleError(f"{self} is at rest and says {says}, the log {expected}")

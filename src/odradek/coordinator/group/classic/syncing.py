@@ -28,7 +28,7 @@ def sync(groups: ClassicGroups, now: Now, request: SyncGroupRequest, ticket: Tic
     _synced(groups, group, member)
     groups.begin_session(group, member, now)
     if group.state != COMPLETING_REBALANCE:
-        return Decided(effects=[Answer(ticket, assigned(group, member.assignment))])
+        return Decided(effects=[Answer(ticket, sync_answer(group, member.assignment))])
     answers = _give_up_older(member)
     if group.leader != member.member_id:
         member.sync_ticket = ticket
@@ -54,16 +54,16 @@ def _assign(
 ) -> Decided[None]:
     """Members that the leader has forgotten get nothing; those that it has made up are ignored."""
     assignments = {each.member_id: bytes(each.assignment) for each in request.assignments}
-    answers.append(Answer(ticket, assigned(group, assignments.get(request.member_id, b""))))
+    answers.append(Answer(ticket, sync_answer(group, assignments.get(request.member_id, b""))))
     for member in group.members.values():
         if member.sync_ticket is not None:  # forgotten by the replay of the record
             groups.begin_session(group, member, now)
-            answers.append(Answer(member.sync_ticket, assigned(group, assignments.get(member.member_id, b""))))
+            answers.append(Answer(member.sync_ticket, sync_answer(group, assignments.get(member.member_id, b""))))
     groups.shard.counts.rebalances_completed += 1
-    return Decided([groups.record(group, group.assigned(assignments))], effects=answers)
+    return Decided([groups.record(group, group.to_write_assigned(assignments))], effects=answers)
 
 
-def assigned(group: ClassicGroup, assignment: bytes) -> SyncGroupResponse:
+def sync_answer(group: ClassicGroup, assignment: bytes) -> SyncGroupResponse:
     return SyncGroupResponse(protocol_type=group.protocol_type, protocol_name=group.protocol, assignment=assignment)
 
 

@@ -152,7 +152,7 @@ def downgrade(groups: ConsumerGroups, plan: ConsumerPlan, now: Now, *, rebalance
     if rebalances:
         classic.leader = None
     plan.records += appended(records.no_group(group))
-    plan.records.append(groups.classic.record(classic, classic.assigned(assignments)))
+    plan.records.append(groups.classic.record(classic, classic.to_write_assigned(assignments)))
     protocols = {member.member_id: member.protocols for member in classic.members.values()}
     groups.downgraded.append(Downgraded(group.group_id, protocols, rebalances))
 
