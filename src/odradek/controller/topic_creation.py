@@ -51,7 +51,7 @@ DEFAULT = -1  # as number of partitions or replicas: what the broker's config sa
 
 
 def create_topics(state: ControllerState, request: CreateTopicsRequest) -> Decision[CreateTopicsResponse]:
-    _check_size(state, sum(topic.num_partitions for topic in request.topics if topic.num_partitions > 0))
+    _check_size(sum(topic.num_partitions for topic in request.topics if topic.num_partitions > 0))
     named = Counter(topic.name for topic in request.topics)
     records: list[Message] = []
     results: dict[str, CreatableTopicResult] = {}
@@ -76,7 +76,7 @@ def refused_topic(name: str, error: KafkaError) -> CreatableTopicResult:
     return CreatableTopicResult(name=name, error_code=error.code, error_message=error.message)
 
 
-def _check_size(state: ControllerState, partitions: int) -> None:
+def _check_size(partitions: int) -> None:
     if partitions > RECORDS_PER_APPEND_MAX:
         raise PolicyViolation("Excessively large number of partitions per request.")
 
@@ -124,7 +124,7 @@ def _partitions(state: ControllerState, topic: CreatableTopic) -> Sequence["Shap
     config = state.configs.layers.config
     count = config["num.partitions"] if topic.num_partitions == DEFAULT else topic.num_partitions
     factor = config["default.replication.factor"] if topic.replication_factor == DEFAULT else topic.replication_factor
-    _check_size(state, count)
+    _check_size(count)
     return _shapes(state, _place(state, count, factor))
 
 
@@ -216,14 +216,14 @@ def _partition_records(topic_id: Uuid, shapes: Sequence["Shape"], first: int) ->
 def _created(state: ControllerState, topic: CreatableTopic, records: list[Message]) -> CreatableTopicResult:
     head = next(record for record in records if isinstance(record, TopicRecord))
     overrides = {config.name: config.value or "" for config in topic.configs}
-    first = records[-1]
+    last = records[-1]  # of the partitions
     return CreatableTopicResult(
         name=topic.name,
         topic_id=head.topic_id,
         error_code=NONE,
         error_message=None,
-        num_partitions=first.partition_id + 1,  # the last record is the last partition
-        replication_factor=len(first.replicas),
+        num_partitions=last.partition_id + 1,
+        replication_factor=len(last.replicas),
         configs=state.configs.described_topic(overrides),
     )
 
@@ -272,7 +272,7 @@ def _grown(state: ControllerState, wanted: CreatePartitionsTopic) -> list[Messag
             f"Attempted to add {more} additional partition(s), but only {len(wanted.assignments)} assignment(s) were"
             " specified."
         )
-    _check_size(state, more)
+    _check_size(more)
     return _partition_records(Uuid(topic.id), _more(state, topic, wanted, more), first=current)
 
 

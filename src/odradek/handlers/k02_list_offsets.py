@@ -124,7 +124,7 @@ def _check_place(call: BrokerCall, timestamp: int) -> None:
 def _legacy(
     call: BrokerCall, request: ListOffsetsRequest, topic: str, asked: ListOffsetsPartition
 ) -> ListOffsetsPartitionResponse:
-    partition = call.services.replicas.leader_of(topic, asked.partition_index)
+    partition = call.services.replicas.led_partition(topic, asked.partition_index)
     offsets = legacy_offsets(
         partition, asked.timestamp, asked.max_num_offsets, call.now_ms(), is_consumer=request.replica_id < 0
     )

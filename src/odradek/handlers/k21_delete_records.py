@@ -68,7 +68,7 @@ def _begin(call: BrokerCall, topic: str, asked: DeleteRecordsPartition, timeout_
     if topic in INTERNAL_TOPICS:
         raise errors.InvalidTopicException(f"The records of {topic} are deleted by the coordinators alone.")
     replicas = call.services.replicas
-    partition = replicas.leader_of(topic, asked.partition_index)
+    partition = replicas.led_partition(topic, asked.partition_index)
     return delete_in_partition(replicas, partition, asked.offset, timeout_ms)
 
 

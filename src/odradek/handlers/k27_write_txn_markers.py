@@ -79,7 +79,7 @@ def _write(
 ) -> Pending[None] | Pending[AppendInfo] | None:
     """Writes one marker. A Pending that ends when it is replicated, None if it is already."""
     replicas = call.services.replicas
-    led = replicas.leader_of(*partition)
+    led = replicas.led_partition(*partition)
     end = EndMarker(marker.producer_id, marker.producer_epoch, marker.transaction_result, marker.coordinator_epoch)
     # The append looks at the epochs of every marker; what one of version 2 must hold to besides can be asked only here:
     # the control record does not say of which version it is.

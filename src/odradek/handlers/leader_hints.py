@@ -2,7 +2,7 @@
 
 from odradek.handlers.call import BrokerCall
 
-NO_LEADER = (-1, -1)
+NO_LEADER_AND_EPOCH = (-1, -1)
 
 
 class LeaderHints:
@@ -18,12 +18,12 @@ class LeaderHints:
         """(leader id, leader epoch); -1 for what is not known."""
         image = self._call.services.replicas.image
         if image is None:
-            return NO_LEADER
+            return NO_LEADER_AND_EPOCH
         by_name, by_id = image.topics.by_name, image.topics.by_id
         known = by_name.get(topic) if isinstance(topic, str) else by_id.get(topic)
         partition = None if known is None else known.partitions.get(index)
         if partition is None:
-            return NO_LEADER
+            return NO_LEADER_AND_EPOCH
         if partition.leader >= 0:
             self._nodes[partition.leader] = None
         return partition.leader, partition.leader_epoch

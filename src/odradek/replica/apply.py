@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from odradek.metadata.topics import TopicsDelta
     from odradek.replica.manager import ReplicaManager
 
-AT_ONCE = 64  # partitions whose files are worked on; their jobs keep the executor busy
+OPENINGS_IN_PARALLEL = 64  # partitions whose files are worked on; their jobs keep the executor busy
 ROLES_PER_TURN = 256  # partitions that change their role before others get a turn of the reactor
 OPENED_PER_TURN = 64
 
@@ -210,7 +210,7 @@ async def _in_parallel(
             if done % OPENED_PER_TURN == 0:
                 pause = replicas.loop.sleep(0)
 
-    workers = [replicas.loop.spawn(worker()) for _ in range(AT_ONCE)]
+    workers = [replicas.loop.spawn(worker()) for _ in range(OPENINGS_IN_PARALLEL)]
     for each in workers:
         await each
 

@@ -142,7 +142,7 @@ class ReplicaManager:
             raise self._why_not(topic, index)
         return partition
 
-    def leader_of(self, topic: TopicKey, index: int, current_leader_epoch: int = -1) -> Partition:
+    def led_partition(self, topic: TopicKey, index: int, current_leader_epoch: int = -1) -> Partition:
         """The partition by the name or the id of its topic, if we lead it in the epoch that the caller knows."""
         partition = self.resolve(topic, index)
         partition.leading(current_leader_epoch)

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from odradek.broken_rule import require
 from odradek.log.log import Log
+from odradek.metadata.partition import NO_LEADER
 from odradek.protocol import errors
 from odradek.replica.fetch_entry import FetchEntry
 from odradek.replica.isr import Isr
@@ -42,7 +43,6 @@ from odradek.replica.roles import OPENING, REMOVED, Follower, Offline, Online, R
 if TYPE_CHECKING:
     from odradek.replica.topic import HostedTopic
 
-NO_LEADER = -1
 NO_EPOCH = -1
 
 

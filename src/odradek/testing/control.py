@@ -93,7 +93,7 @@ class Control:
 
 def _is_led(replicas: "ReplicaManager", topic: str, index: int) -> bool:
     try:
-        replicas.leader_of(topic, index)
+        replicas.led_partition(topic, index)
     except errors.KafkaError:
         return False
     return True

@@ -40,7 +40,7 @@ class SharePartitionManager:
     def led(self, group_id: str, place: TopicIdPartition) -> LedSharePartition:
         """Opened if need be. Why it is not here is raised."""
         topic_id, index = place
-        partition = self.replicas.leader_of(topic_id, index)
+        partition = self.replicas.led_partition(topic_id, index)
         key = SharePartitionKey(group_id, topic_id, index)
         found = self._led.get(key)
         if found is not None and found.partition is partition and found.leader_epoch == partition.leader_epoch:
