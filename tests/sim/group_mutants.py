@@ -148,14 +148,14 @@ def never_count_generations(patch):
 
 
 def give_everybody_the_leaders_share(patch):
-    assigned = syncing.assigned
+    sync_answer = syncing.sync_answer
     shares = {}
 
     def shared(group, assignment):
         share = shares.setdefault((group.group_id, group.generation), assignment)
-        return assigned(group, share)
+        return sync_answer(group, share)
 
-    patch.setattr(syncing, "assigned", shared)
+    patch.setattr(syncing, "sync_answer", shared)
 
 
 def keep_members_that_did_not_join(patch):
