@@ -69,7 +69,10 @@ def _place(disk: "Disk", options: argparse.Namespace) -> tuple[str, str | None]:
     if not disk.is_dir(path):
         raise Failure(f"{path}: no such directory")
     parent, _, name = path.rpartition("/")
-    is_partition = any(entry.endswith(f".{LOG}") for entry in disk.list(path))
+    try:
+        is_partition = any(entry.endswith(f".{LOG}") for entry in disk.list(path))
+    except OSError as error:
+        raise _unreadable(error, path) from None
     if is_partition and options.partition in (None, name):
         return parent or ".", name
     return path, options.partition

@@ -1,11 +1,13 @@
 """`odradek log repair` and `log check`: what is not theirs to mend, and what is no log dir."""
 
 import json
+from errno import EACCES
 
 import pytest
 from test_log_command import NAME, batch, run
 
 from odradek.log.checkpoint import format_offsets
+from odradek.reactor.adapters.disk import SystemDisk
 
 METADATA = "__cluster_metadata-0"
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
@@ -94,3 +96,11 @@ def test_a_directory_that_is_no_log_dir(tmp_path, capsys, action):
 def test_the_letters_are_explained(capsys):
     _, out, _ = run(capsys, "check", "--help")
     assert "the letters are the invariants of" in " ".join(out.split())
+
+
+def test_a_dir_of_somebody_else_is_told_in_a_line(log_dir, capsys, monkeypatch):
+    def refuse(disk, path):
+        raise PermissionError(EACCES, "Permission denied", path)
+
+    monkeypatch.setattr(SystemDisk, "list", refuse)  # a test that runs as root may look into every dir
+    assert run(capsys, "repair", log_dir) == (1, "", f"odradek: {log_dir}: Permission denied\n")
