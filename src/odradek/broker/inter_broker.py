@@ -100,7 +100,7 @@ class InterBroker:
         serving = dispatcher.serve_local(
             sent.request, sent.version, principal=sent.principal, listener=listener, client_id=sent.client_id
         )
-        serving.when_done(lambda done: _hand_over(done, sent.answered))
+        sent.answered.follow(serving)
 
 
 class _Sent(NamedTuple):
@@ -110,10 +110,3 @@ class _Sent(NamedTuple):
     principal: Principal
     client_id: str | None
     answered: Pending[Any]
-
-
-def _hand_over(done: Pending[Any], answered: Pending[Any]) -> None:
-    if done.error is not None:
-        answered.fail(done.error)
-    else:
-        answered.resolve(done.value())

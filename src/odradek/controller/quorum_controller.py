@@ -145,7 +145,7 @@ class QuorumController:
         """Done when this controller is active and what it wrote first is committed."""
         pending: Pending[None] = self._loop.pending()
         if self.runtime.is_active:
-            self.runtime.run(_look).when_done(_handing_on(pending))
+            pending.follow(self.runtime.run(_look))
         else:
             self._activations.append(pending)
         return pending
@@ -226,7 +226,7 @@ class QuorumController:
         started = self.runtime.run(lambda core: core.bootstrap(self._bootstrap))
         activations, self._activations = self._activations, []
         for waiting in activations:
-            started.when_done(_handing_on(waiting))
+            waiting.follow(started)
         started.is_observed = True  # it is refused only together with the leadership
         self._schedules.start()
 
@@ -265,13 +265,3 @@ class _Feed:
 
 def _look(core: ControllerCore) -> Decision[None]:
     return Decision((), None)
-
-
-def _handing_on(waiting: Pending[None]) -> Callable[[Pending[None]], None]:
-    def hand_on(done: Pending[None]) -> None:
-        if done.error is not None:
-            waiting.fail(done.error)
-        else:
-            waiting.resolve(None)
-
-    return hand_on

@@ -72,6 +72,12 @@ class _Parked(Pending[Answer]):
         for callback in callbacks:
             callback(self)
 
+    def take(self, done: Pending[Answer]) -> bool:
+        is_first = super().take(done)
+        if not is_first and done.error is None:
+            _release(done.value())
+        return is_first
+
     def cancel(self) -> bool:
         is_first = super().cancel()
         if is_first and self._read is not None:
@@ -342,7 +348,7 @@ class Dispatcher(Generic[S]):
         """A fault is played to its end, even if the client has hung up."""
         task = self.services.loop.spawn(coroutine)
         parked = _Parked(task, is_read=False)
-        task.when_done(lambda done: _pass_on(done, parked))
+        parked.follow(task)
         return parked
 
     async def _act_later(self, action: FaultAction, route: _Route, call: Call[S], request: Request) -> Answer:
@@ -375,18 +381,6 @@ class Dispatcher(Generic[S]):
     def _silence(self, ms: int | None) -> Pending[None]:
         """Done after so many milliseconds; never if None: then the client has to close its connection."""
         return self.services.loop.pending() if ms is None else self.services.loop.sleep(ms)
-
-
-def _pass_on(done: Pending[Answer], parked: Pending[Answer]) -> None:
-    if done.error is not None:
-        parked.fail(done.error)
-    else:
-        _deliver(parked, done.value())
-
-
-def _deliver(parked: Pending[Answer], answer: Answer) -> None:
-    if not parked.resolve(answer):
-        _release(answer)
 
 
 def _release(answer: Answer) -> None:

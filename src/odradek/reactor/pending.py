@@ -59,6 +59,14 @@ class Pending(Generic[T]):
         self.is_observed = True
         self._add(callback)
 
+    def follow(self, other: "Pending[T]") -> None:
+        """Gets what the other one gets, its value or its error."""
+        other.when_done(self.take)
+
+    def take(self, done: "Pending[T]") -> bool:
+        """Delivers what another one got; False if this Pending was done already."""
+        return self._finish(done._value, done._error)
+
     def _add(self, callback: "Callable[[Pending[T]], object]") -> None:
         if self.is_done:
             self._completions.append((callback, self))

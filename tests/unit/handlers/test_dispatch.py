@@ -348,18 +348,19 @@ def test_when_the_caller_is_gone_a_read_is_given_up_and_a_change_carried_out(on_
     assert handlers.errors == []
 
 
+class Range(FileRange):
+    """A range of a file that is nowhere: it only knows whether it was released."""
+
+    def __init__(self):
+        self.size = 3
+        self.is_released = False
+
+    def release(self):
+        self.is_released = True
+
+
 def test_an_answer_that_comes_too_late_lets_its_files_go(on_heartbeat, monkeypatch):
     waits = []
-
-    class Range(FileRange):
-        """A range of a file that is nowhere: it only knows whether it was released."""
-
-        def __init__(self):
-            self.size = 3
-            self.is_released = False
-
-        def release(self):
-            self.is_released = True
 
     def handler(call, request):
         waits.append(call.services.loop.pending())
@@ -399,3 +400,12 @@ def test_a_fault_is_played_to_its_end_when_the_caller_is_gone():
     handlers.dispatcher.serve(peer, memoryview(frame)).cancel()
     handlers.node.attend()
     assert handlers.world.run_until(lambda: peer.client_software_name == "a", 1000)
+
+
+def test_a_fault_that_is_played_for_nobody_lets_the_files_of_its_answer_go(monkeypatch):
+    handlers, frame = with_fault(delay_ms=500)
+    records = Range()
+    monkeypatch.setattr("odradek.handlers.dispatch._encode_response", lambda *_: [b"head", records])
+    handlers.dispatcher.serve(Peer(), memoryview(frame)).cancel()
+    handlers.node.attend()
+    assert handlers.world.run_until(lambda: records.is_released, 1000)

@@ -46,6 +46,30 @@ def test_the_first_value_stays(queue):
     assert pending.error is None
 
 
+def test_one_that_follows_another_gets_its_value_or_its_error(queue):
+    values, errors = (Pending(queue), Pending(queue)), (Pending(queue), Pending(queue))
+    for first, second in (values, errors):
+        second.follow(first)
+        assert first.is_observed
+    values[0].resolve(7)
+    errors[0].fail(OSError("gone"))
+    assert not values[1].is_done, "whoever waits is never called from inside the call that delivers"
+    drain(queue)
+    assert values[1].value() == 7
+    with pytest.raises(OSError, match="gone"):
+        errors[1].value()
+
+
+def test_one_that_follows_keeps_what_it_has(queue):
+    first, second = Pending(queue), Pending(queue)
+    second.follow(first)
+    second.cancel()
+    first.resolve(7)
+    drain(queue)
+    with pytest.raises(Cancelled):
+        second.value()
+
+
 def test_an_error_is_raised_to_who_asks(queue):
     pending = Pending(queue)
     pending.fail(OSError("gone"))
