@@ -18,6 +18,7 @@ FENCED_INSTANCE_ID, GROUP_MAX_SIZE_REACHED, REBALANCE_IN_PROGRESS, those of the 
 """
 
 from odradek.coordinator.group.classic.member import Joiner
+from odradek.coordinator.group.classic.refusals import join_refusal
 from odradek.handlers.call import BrokerCall
 from odradek.handlers.serves import serves
 from odradek.protocol import errors
@@ -32,7 +33,7 @@ _WITH_SKIP_ASSIGNMENT = 9
 
 def refuse_join_group(request: JoinGroupRequest, error: errors.KafkaError, version: int) -> JoinGroupResponse:
     member_id = "" if isinstance(error, errors.GroupAuthorizationFailed) else request.member_id
-    return _shaped(JoinGroupResponse(error_code=error.code, protocol_name=None, member_id=member_id), version)
+    return _shaped(join_refusal(error, member_id), version)
 
 
 def _shaped(response: JoinGroupResponse, version: int) -> JoinGroupResponse:

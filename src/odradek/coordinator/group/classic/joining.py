@@ -12,6 +12,7 @@ from odradek.coordinator.group.classic.classic_group import ClassicGroup
 from odradek.coordinator.group.classic.groups import ClassicGroups
 from odradek.coordinator.group.classic.member import Joiner, Member, protocols_of
 from odradek.coordinator.group.classic.membership import select_protocol
+from odradek.coordinator.group.classic.refusals import join_refusal
 from odradek.coordinator.group.classic.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
 from odradek.coordinator.group.deadlines import PENDING_MEMBER, SESSION
 from odradek.coordinator.now import Now
@@ -67,11 +68,7 @@ def join(groups: ClassicGroups, now: Now, request: JoinGroupRequest, joiner: Joi
             raise errors.InconsistentGroupProtocol()
         return _join_new(joining) if not request.member_id else _join_known(joining)
     except errors.KafkaError as error:
-        return Decided(effects=[Answer(ticket, refusal(error, request.member_id))])
-
-
-def refusal(error: errors.KafkaError, member_id: str) -> JoinGroupResponse:
-    return JoinGroupResponse(error_code=error.code, protocol_name=None, member_id=member_id)
+        return Decided(effects=[Answer(ticket, join_refusal(error, request.member_id))])
 
 
 def _has_room(groups: ClassicGroups, group: ClassicGroup, member_id: str) -> bool:
@@ -94,7 +91,7 @@ def _turned_away(joining: _Joining) -> Decided[None]:
     group.pending_members.discard(member_id)
     groups.deadlines.clear((PENDING_MEMBER, group.group_id, member_id))
     groups.may_complete(group)
-    return joining.answer(refusal(errors.GroupMaxSizeReached(), ""))
+    return joining.answer(join_refusal(errors.GroupMaxSizeReached(), ""))
 
 
 # Without a member id.
@@ -111,7 +108,7 @@ def _join_new(joining: _Joining) -> Decided[None]:
         groups.deadlines.set(
             (PENDING_MEMBER, group.group_id, member_id), joining.now.mono_ms + request.session_timeout_ms
         )
-        return joining.answer(refusal(errors.MemberIdRequired(), member_id))
+        return joining.answer(join_refusal(errors.MemberIdRequired(), member_id))
     return _add(joining, member_id)
 
 
@@ -204,7 +201,7 @@ def _update(joining: _Joining, member: Member) -> Decided[None]:
     request, groups, group = joining.request, joining.groups, joining.group
     answers = []
     if member.join_ticket is not None:  # an older attempt of the same member, on a connection that it has given up
-        answers.append(Answer(member.join_ticket, refusal(errors.RebalanceInProgress(), member.member_id)))
+        answers.append(Answer(member.join_ticket, join_refusal(errors.RebalanceInProgress(), member.member_id)))
     member.protocols = protocols_of(request)
     member.rebalance_timeout_ms = request.rebalance_timeout_ms
     member.session_timeout_ms = request.session_timeout_ms

@@ -142,14 +142,8 @@ def fence(member: Member) -> list[Answer]:
 
 
 def _refuse(member: Member, member_id: str, error: type[errors.KafkaError]) -> list[Answer]:
-    from odradek.protocol.messages.k11_join_group import JoinGroupResponse
-    from odradek.protocol.messages.k14_sync_group import SyncGroupResponse
+    from odradek.coordinator.group.classic.refusals import refusals
 
-    answers = []
-    if member.join_ticket is not None:
-        refusal = JoinGroupResponse(error_code=error.code, protocol_name=None, member_id=member_id)
-        answers.append(Answer(member.join_ticket, refusal))
-    if member.sync_ticket is not None:
-        answers.append(Answer(member.sync_ticket, SyncGroupResponse(error_code=error.code)))
+    answers = refusals(member, member_id, error)
     member.join_ticket = member.sync_ticket = None
     return answers

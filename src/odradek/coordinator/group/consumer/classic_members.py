@@ -9,8 +9,8 @@ reconciliation. There is no leader: nobody is told who else is there.
 from typing import TYPE_CHECKING
 
 from odradek.coordinator.core import Answer, Decided, Ticket
-from odradek.coordinator.group.classic.joining import refusal
 from odradek.coordinator.group.classic.member import Joiner, Protocols, protocols_of
+from odradek.coordinator.group.classic.refusals import join_refusal
 from odradek.coordinator.group.classic.states import CONSUMER
 from odradek.coordinator.group.consumer import embedded, leaving, migration, target
 from odradek.coordinator.group.consumer.fencing import known_member, take_instance
@@ -47,7 +47,7 @@ def join(
         plan = ConsumerPlan(group)
         response = _join(groups, now, plan, request, joiner)
     except errors.KafkaError as error:
-        return Decided(effects=[Answer(ticket, refusal(error, ""))])
+        return Decided(effects=[Answer(ticket, join_refusal(error, ""))])
     return Decided(plan.records, effects=[Answer(ticket, response)])
 
 
@@ -55,13 +55,13 @@ def _join(
     groups: ConsumerGroups, now: Now, plan: ConsumerPlan, request: JoinGroupRequest, joiner: Joiner
 ) -> JoinGroupResponse:
     if not groups.classic.accepts(request):
-        return refusal(errors.InvalidSessionTimeout(), request.member_id)
+        return join_refusal(errors.InvalidSessionTimeout(), request.member_id)
     if len(plan.group.members) >= groups.config.members_max and request.member_id not in plan.group.members:
         raise errors.GroupMaxSizeReached()
     _check_protocols(plan.group, request)
     member_id = request.member_id or groups.new_member_id()
     if not request.member_id and request.group_instance_id is None and joiner.requires_known_member_id:
-        return refusal(errors.MemberIdRequired(), member_id)
+        return join_refusal(errors.MemberIdRequired(), member_id)
     before = _member_of(plan, request, member_id)
     protocols = protocols_of(request)
     subscription = _subscription(protocols)

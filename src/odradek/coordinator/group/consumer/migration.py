@@ -41,7 +41,7 @@ def upgraded(groups: ConsumerGroups, now: Now, classic: ClassicGroup) -> tuple[C
     plan = ConsumerPlan(ConsumerGroup(classic.group_id), is_new=True)
     plan.records.append(group_tombstone(classic.group_id))
     _write_members(groups, plan, classic)
-    answers = [answer for member in classic.members.values() for answer in _told_to_rejoin(member)]
+    answers = _told_to_rejoin(classic)
     for each in plan.group.members.values():
         groups.begin_session(classic.group_id, each, now)
     return plan, answers
@@ -113,18 +113,12 @@ def _converted(groups: ConsumerGroups, member: Member, epoch: int) -> ConsumerMe
     )
 
 
-def _told_to_rejoin(member: Member) -> list[Answer]:
-    from odradek.protocol.messages.k11_join_group import JoinGroupResponse
-    from odradek.protocol.messages.k14_sync_group import SyncGroupResponse
+def _told_to_rejoin(classic: ClassicGroup) -> list[Answer]:
+    """They keep their tickets: should the upgrade not be written, the group goes on waiting for them."""
+    from odradek.coordinator.group.classic.refusals import refusals
 
-    code = errors.RebalanceInProgress.code
-    answers = []
-    if member.join_ticket is not None:
-        refusal = JoinGroupResponse(error_code=code, protocol_name=None, member_id=member.member_id)
-        answers.append(Answer(member.join_ticket, refusal))
-    if member.sync_ticket is not None:
-        answers.append(Answer(member.sync_ticket, SyncGroupResponse(error_code=code)))
-    return answers
+    error = errors.RebalanceInProgress
+    return [answer for each in classic.members.values() for answer in refusals(each, each.member_id, error)]
 
 
 # Downwards
