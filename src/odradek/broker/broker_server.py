@@ -175,7 +175,7 @@ class BrokerServer:
             report = LoadReport(self._logger("kafka.log.LogManager"))
             logs.on_reindexed = report.reindexed
             with shared.waits.on(lambda: f"the logs to be loaded: {report.state}"):
-                await logs.start(is_stray=self._is_stray, on_progress=report.tell, locked=shared.dirs.locked)
+                await logs.start(is_stray=self._is_stray, on_progress=report.tell, looked_at=shared.dirs.looked_at)
         except (LogDirRefused, errors.KafkaStorageError) as error:
             raise StartRefused(str(error)) from error
         failures.tell_damaged_checkpoints(logs.dirs.online)

@@ -10,7 +10,14 @@ from typing import NamedTuple
 
 from odradek.broker.start_refused import BadConfig, StartRefused
 from odradek.config.broker import TABLE
-from odradek.log.manager.log_dir import NO_BROKER_EPOCH, LogDirRefused, clean_shutdown_epoch, lock_dir, make_dir
+from odradek.log.manager.log_dir import (
+    NO_BROKER_EPOCH,
+    LogDirRefused,
+    LookedAt,
+    clean_shutdown_epoch,
+    lock_dir,
+    make_dir,
+)
 from odradek.metadata import meta_properties, storage
 from odradek.metadata.meta_properties import CorruptMetaProperties, MetaProperties
 from odradek.metadata.storage import Found, StorageRefused
@@ -46,7 +53,7 @@ class NodeDirs:
         self.log_dirs = log_dirs
         self.metadata_dir = metadata_dir
         self.cluster_id = ""
-        self.unusable: dict[str, str] = {}  # with the reason
+        self.unusable: dict[str, OSError] = {}
         self._found: dict[str, FoundDir] = {}
 
     @property
@@ -57,6 +64,15 @@ class NodeDirs:
     @property
     def locked(self) -> frozenset[str]:
         return frozenset(self._found)
+
+    @property
+    def looked_at(self) -> dict[str, LookedAt]:
+        """For the log manager, which need not look once more."""
+        found = {
+            path: LookedAt(None if each.meta is None else each.meta.directory_id, each.clean_epoch)
+            for path, each in self._found.items()
+        }
+        return found | {path: LookedAt(failure=error) for path, error in self.unusable.items()}
 
     @property
     def unformatted(self) -> list[str]:
@@ -115,11 +131,10 @@ class NodeDirs:
                 raise StartRefused(reason)
 
     def _unusable(self, path: str, error: OSError) -> None:
-        reason = f"{error.strerror or error} ({error.filename or path})"
         if path == self.metadata_dir:
-            remedy = "set another --data, or log.dirs"
+            reason, remedy = reason_of(path, error), "set another --data, or log.dirs"
             raise StartRefused(f"The dir {path} of the metadata log cannot be used: {reason}; {remedy}") from None
-        self.unusable[path] = reason
+        self.unusable[path] = error
 
     def read_again_job(self, disk: Disk) -> Job:
         """Reads the meta.properties again, after formatting."""
@@ -145,6 +160,11 @@ class NodeDirs:
         found, self._found = self._found, {}
         for each in found.values():
             each.lock.release()
+
+
+def reason_of(path: str, error: OSError) -> str:
+    """Why a dir cannot be used."""
+    return f"{error.strerror or error} ({error.filename or path})"
 
 
 def _look(disk: Disk, path: str) -> FoundDir:

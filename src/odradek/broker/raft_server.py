@@ -18,7 +18,7 @@ from odradek.broker.http import HttpServer
 from odradek.broker.lifecycle import NOT_RUNNING, RUNNING
 from odradek.broker.listening import HostName, shown
 from odradek.broker.monitoring import pages
-from odradek.broker.node_dirs import NodeDirs, dirs_of
+from odradek.broker.node_dirs import NodeDirs, dirs_of, reason_of
 from odradek.broker.server_log import ServerLog, Sink
 from odradek.broker.shared import Shared
 from odradek.broker.start_refused import BadConfig, StartRefused
@@ -149,8 +149,8 @@ class KafkaRaftServer:
         dirs = self._dirs = NodeDirs(*dirs_of(self._properties))
         with self._waits.on(lambda: "the disk, to look at the log dirs"):
             await self.loop.submit(dirs.look_job(self.loop.ports.disk))
-        for path, reason in dirs.unusable.items():
-            self._log.error(f"The log dir {path} cannot be used: {reason}")
+        for path, error in dirs.unusable.items():
+            self._log.error(f"The log dir {path} cannot be used: {reason_of(path, error)}")
         release = release_of(dirs) if self._release is None else by_name(self._release)
         configs = self._configs(release.name)
         start_checks.check(configs.config)

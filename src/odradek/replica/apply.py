@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from odradek.log.log import Log
 from odradek.protocol import errors
 from odradek.protocol.topic_partition import TopicPartition
-from odradek.protocol.uuids import format_uuid
 from odradek.reactor.pending import Pending
 from odradek.replica.isr import Isr
 from odradek.replica.partition import Partition
@@ -260,7 +259,7 @@ def _why_offline(replicas: "ReplicaManager", topic: str, index: int) -> Offline:
 
 def _assigned_dir(replicas: "ReplicaManager", image: "PartitionRegistration") -> str | None:
     """The log dir that the controller has assigned, if it is one of ours and online."""
-    assigned = format_uuid(image.directory_of(replicas.node_id))
+    assigned = image.directory_of(replicas.node_id)
     for log_dir in replicas.logs.dirs.online:
         if log_dir.directory_id == assigned:
             return log_dir.path

@@ -7,6 +7,7 @@ from odradek.broker.formatting import format_fresh_dirs, release_of
 from odradek.broker.node_dirs import NodeDirs, dirs_of
 from odradek.broker.start_refused import StartRefused
 from odradek.config import broker
+from odradek.log.manager.log_dir import LookedAt
 from odradek.metadata.meta_properties import MetaProperties
 from odradek.protocol.releases import RELEASE_3_3, RELEASE_4_3
 from odradek.sim.world import World
@@ -128,6 +129,7 @@ def test_a_failing_disk_is_left_out_but_not_under_the_metadata_log(machine):
     dirs.verify(1)
     assert dirs.locked == {"/a"}
     assert "/b" in dirs.unusable
+    assert isinstance(dirs.looked_at["/b"].failure, OSError)
     dirs.release()
     with pytest.raises(StartRefused, match="metadata log"):
         machine.look("/b", "/a")
@@ -135,11 +137,12 @@ def test_a_failing_disk_is_left_out_but_not_under_the_metadata_log(machine):
 
 def test_the_epoch_of_the_last_clean_stop_counts_if_all_dirs_agree(machine):
     for path, epoch in (("/a", 7), ("/b", 7), ("/c", 8)):
-        machine.write_meta(path)
+        machine.write_meta(path, directory=path.encode() * 8)
         machine.disk.write_atomically(f"{path}/.kafka_cleanshutdown", b'{"version":0,"brokerEpoch":%d}' % epoch)
     machine.write_meta("/d")
     dirs = machine.look("/a", "/b")
     assert dirs.previous_broker_epoch == 7
+    assert dirs.looked_at == {"/a": LookedAt(b"/a" * 8, 7), "/b": LookedAt(b"/b" * 8, 7)}
     dirs.release()
     dirs = machine.look("/a", "/c")
     assert dirs.previous_broker_epoch == -1

@@ -6,14 +6,16 @@ import pytest
 
 from manager_kit import values
 from odradek.log.failure import LogDamaged, LogDirFailure
+from odradek.log.manager.log_dir import LookedAt
 from odradek.protocol import errors
+from odradek.protocol.declare import Uuid
 from odradek.protocol.messages.k34_alter_replica_log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirTopic,
 )
 from odradek.protocol.messages.k35_describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
-from odradek.protocol.messages.metadata_topics import PartitionRecord
+from odradek.protocol.messages.metadata_topics import PartitionRecord, TopicRecord
 from odradek.replica.log_dirs import UNKNOWN_LAG
 from odradek.replica.roles import Offline
 from replica_kit import RealPlane, SimPlane
@@ -145,6 +147,23 @@ def test_an_append_that_fails_takes_its_dir_offline(plane):
     plane.disk.fail("write", EIO, path=plane.log().directory)
     assert plane.produce("x").error_code == errors.KafkaStorageError.code
     assert is_offline(plane)
+
+
+@pytest.mark.parametrize("assigned", [A, B])
+def test_a_new_replica_goes_where_the_controller_has_assigned_it(assigned):
+    plane = SimPlane(dirs=(A, B))
+    ids = {A: Uuid(b"a" * 16), B: Uuid(b"b" * 16)}
+    plane.restart(looked_at={path: LookedAt(directory_id) for path, directory_id in ids.items()})
+    plane.logs = plane.manager
+    plane.put_together()
+    topic_id = Uuid(b"t" * 16)
+    records = [
+        PartitionRecord(partition_id=index, topic_id=topic_id, replicas=[1], isr=[1], leader=1) for index in range(4)
+    ]
+    for record in records:
+        record.directories = [ids[assigned]]
+    plane.apply([TopicRecord(name="t", topic_id=topic_id), *records])
+    assert {dir_of(plane, index) for index in range(4)} == {assigned}
 
 
 def test_a_replica_moves(plane):

@@ -1,7 +1,7 @@
 """One log dir: what a broker finds in it when it starts, and what it leaves there when it stops.
 
     .lock                      held as long as the broker runs; another process that holds it is an error
-    meta.properties            whose dir it is: cluster, node and directory id; judged by who starts the manager
+    meta.properties            whose dir it is: cluster, node and directory id; left to whoever starts the manager
     .kafka_cleanshutdown       there only after a clean stop. It is removed, durably, before anything else changes: a
                                crash from then on must be followed by a recovery
     *-offset-checkpoint        offsets by partition, as of the last time that they were written
@@ -11,11 +11,8 @@ Looking (`open_job`) changes nothing but the lock, so that a start that is refus
 """
 
 import posixpath
-from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from odradek.config import properties
-from odradek.config.errors import ConfigError
 from odradek.log import checkpoint, names
 from odradek.log.checkpoint import CorruptCheckpoint
 from odradek.log.failure import LogDamaged, LogDirFailure
@@ -27,12 +24,8 @@ from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Disk, DiskLock, Job
 
 CHECKPOINTS = (names.RECOVERY_POINTS, names.LOG_START_OFFSETS, names.REPLICATION_OFFSETS)
-DIRECTORY_ID = "directory.id"
 NO_BROKER_EPOCH = -1
 REMOTE_INDEX_CACHE = "remote-log-index-cache"  # of tiered storage: no partition, whatever its name looks like
-
-# Takes the path and the content of meta.properties, None if there is none; raises LogDirRefused.
-CheckProperties = Callable[[str, Mapping[str, str] | None], None]
 
 
 class LogDirRefused(Exception):  # noqa: N818 - the broker's answer to what it found
@@ -53,27 +46,33 @@ class PartitionDir:
         return f"PartitionDir({self.name})"
 
 
+class LookedAt(NamedTuple):
+    """What whoever starts the manager knows of a dir. It has the lock, and keeps it when the manager stops."""
+
+    directory_id: bytes | None = None  # as meta.properties has it; older releases have none
+    clean_epoch: int | None = None  # `clean_shutdown_epoch`
+    failure: OSError | None = None  # why it cannot be used; then it is not locked either
+
+
 class DirContents:
     __slots__ = (
-        "broker_epoch",
         "checkpoints",
         "damaged_checkpoints",
+        "directory_id",
         "estimated_recovery_points",
         "had_clean_shutdown",
         "lock",
         "partitions",
-        "properties",
     )
 
-    def __init__(self, lock: DiskLock | None) -> None:
+    def __init__(self, lock: DiskLock | None, directory_id: bytes | None, had_clean_shutdown: bool) -> None:
         self.lock = lock
-        self.properties: Mapping[str, str] | None = None
+        self.directory_id = directory_id
+        self.had_clean_shutdown = had_clean_shutdown
         self.checkpoints: dict[str, dict[TopicPartition, int]] = {}  # of the files that are there, by name
         self.damaged_checkpoints: dict[str, str] = {}  # by name, and what is wrong with each
         self.estimated_recovery_points: dict[TopicPartition, int] = {}
         self.partitions: list[PartitionDir] = []
-        self.had_clean_shutdown = False
-        self.broker_epoch = NO_BROKER_EPOCH
 
 
 class Saving(NamedTuple):
@@ -98,10 +97,10 @@ class LogDir:
     """Its state on the reactor. `failure` is set when it goes offline, and it never comes back."""
 
     __slots__ = (
-        "broker_epoch",
         "condemned",
         "creating",
         "damaged_checkpoints",
+        "directory_id",
         "estimated_recovery_points",
         "failure",
         "floors",
@@ -114,7 +113,6 @@ class LogDir:
         "offline",
         "partitions",
         "path",
-        "properties",
         "saving",
         "set_aside",
         "strays",
@@ -124,9 +122,8 @@ class LogDir:
     def __init__(self, path: str) -> None:
         self.path = path
         self.lock: DiskLock | None = None
-        self.properties: Mapping[str, str] | None = None
+        self.directory_id: bytes | None = None  # that the controller knows it by
         self.had_clean_shutdown = False
-        self.broker_epoch = NO_BROKER_EPOCH  # that the last clean stop wrote down
         self.partitions: list[PartitionDir] = []  # found and not loaded yet
         self.logs: dict[TopicPartition, Log] = {}
         self.futures: dict[TopicPartition, Log] = {}
@@ -155,19 +152,13 @@ class LogDir:
     def is_online(self) -> bool:
         return self.failure is None
 
-    @property
-    def directory_id(self) -> str | None:
-        """As meta.properties has it; older releases have none."""
-        return None if self.properties is None else self.properties.get(DIRECTORY_ID)
-
     def all_logs(self) -> list[tuple[TopicPartition, Log]]:
         return [*self.logs.items(), *self.futures.items()]
 
     def opened(self, contents: DirContents) -> None:
         self.lock = contents.lock
-        self.properties = contents.properties
+        self.directory_id = contents.directory_id
         self.had_clean_shutdown = contents.had_clean_shutdown
-        self.broker_epoch = contents.broker_epoch
         self.partitions = contents.partitions
         self.damaged_checkpoints = contents.damaged_checkpoints
         self.estimated_recovery_points = contents.estimated_recovery_points
@@ -200,24 +191,23 @@ def is_log_dir(disk: Disk, path: str) -> bool:
 # At the start.
 
 
-def open_job(disk: Disk, path: str, check: CheckProperties | None, is_locked: bool = False) -> Job:
-    """Returns DirContents. LogDirRefused stops the start, an OSError or LogDirFailure takes this dir offline.
-
-    `is_locked`: whoever starts the manager has the lock, and keeps it when the manager stops.
-    """
-    make_dir(disk, path)
-    contents = DirContents(None if is_locked else lock_dir(disk, path))
+def open_job(disk: Disk, path: str, known: LookedAt | None = None) -> Job:
+    """Returns DirContents. LogDirRefused stops the start, an OSError takes this dir offline."""
+    lock = None
+    if known is None:
+        make_dir(disk, path)
+        lock = lock_dir(disk, path)
+    elif known.failure is not None:
+        raise known.failure
     try:
-        contents.properties = _properties(disk, path)
-        if check is not None:
-            check(path, contents.properties)
+        found = LookedAt(clean_epoch=clean_shutdown_epoch(disk, path)) if known is None else known
+        contents = DirContents(lock, found.directory_id, found.clean_epoch is not None)
         yield 0
         contents.partitions = _partitions(disk, path)
-        _read_marker(disk, path, contents)
         _read_checkpoints(disk, path, contents)
     except BaseException:
-        if contents.lock is not None:
-            contents.lock.release()
+        if lock is not None:
+            lock.release()
         raise
     return contents
 
@@ -250,16 +240,6 @@ def lock_dir(disk: Disk, path: str) -> DiskLock:
             f"The log dir {path} is in use: {error.strerror} ({path}/{names.LOCK}). "
             "Stop the other broker, or give this one a dir of its own: --data, or log.dirs."
         ) from error
-
-
-def _properties(disk: Disk, path: str) -> dict[str, str] | None:
-    file = f"{path}/{names.META_PROPERTIES}"
-    if not disk.exists(file):
-        return None
-    try:
-        return properties.load(disk.read(file), file)
-    except ConfigError as error:
-        raise LogDirFailure(f"meta.properties cannot be read: {error}", file) from error
 
 
 def _read_checkpoints(disk: Disk, path: str, contents: DirContents) -> None:
@@ -312,12 +292,6 @@ def _partitions(disk: Disk, path: str) -> list[PartitionDir]:
             "topic-0 or topic-0.<id>-delete; move everything else out of it."
         )
     return found
-
-
-def _read_marker(disk: Disk, path: str, contents: DirContents) -> None:
-    epoch = clean_shutdown_epoch(disk, path)
-    contents.had_clean_shutdown = epoch is not None
-    contents.broker_epoch = NO_BROKER_EPOCH if epoch is None else epoch
 
 
 def clean_shutdown_epoch(disk: Disk, path: str) -> int | None:

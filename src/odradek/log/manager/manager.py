@@ -13,7 +13,7 @@ refused, reads fail.
 The parts have their own files: starting, stopping, moves, checkpointed_truncation, schedules; `log_dirs.py`: the dirs.
 """
 
-from collections.abc import Callable, Container, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TypeVar
 
 from odradek.config.listeners import log_dirs as configured_log_dirs
@@ -28,7 +28,7 @@ from odradek.log.manager import checkpointed_truncation as truncation
 from odradek.log.manager import mending, moves, set_aside, starting, stopping
 from odradek.log.manager.dir_loading import DirLoading, IsStray, OnProgress
 from odradek.log.manager.gates import Gates
-from odradek.log.manager.log_dir import NO_BROKER_EPOCH, CheckProperties, LogDir
+from odradek.log.manager.log_dir import NO_BROKER_EPOCH, LogDir, LookedAt
 from odradek.log.manager.log_dirs import LogDirs
 from odradek.log.manager.manager_config import LogManagerConfig, TopicConfigs
 from odradek.log.manager.partition_dirs import PartitionToLoad, create_job, write_topic_id_job
@@ -117,16 +117,15 @@ class LogManager:
     async def start(
         self,
         *,
-        check_properties: CheckProperties | None = None,
         is_stray: IsStray | None = None,
         on_progress: OnProgress | None = None,
-        locked: Container[str] = (),
+        looked_at: Mapping[str, LookedAt] | None = None,
     ) -> None:
         """LogDirRefused if an operator has to look first, KafkaStorageError if no dir is left online.
 
-        `locked` are the dirs whose lock the caller has, and keeps.
+        `looked_at` is what the caller knows of dirs already, by path: these are not looked at again.
         """
-        await starting.start(self, check_properties, is_stray, on_progress, locked)
+        await starting.start(self, is_stray, on_progress, looked_at or {})
 
     async def stop(self, broker_epoch: int = NO_BROKER_EPOCH) -> None:
         """A clean stop; a second call waits for the first."""
@@ -137,12 +136,6 @@ class LogManager:
     @property
     def is_stopping(self) -> bool:
         return self._stopped is not None
-
-    @property
-    def broker_epoch_of_clean_shutdown(self) -> int:
-        """That all dirs agree on, for the registration with the controller; -1 after any other end."""
-        epochs = {log_dir.broker_epoch for log_dir in self.dirs.by_path.values()}
-        return epochs.pop() if len(epochs) == 1 else NO_BROKER_EPOCH
 
     # Which logs there are.
 

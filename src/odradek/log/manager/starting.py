@@ -1,6 +1,6 @@
 """The start of the log manager.
 
-    look     every dir: lock, meta.properties, checkpoints, names      nothing is changed; a refusal ends the start
+    look     every dir: lock, checkpoints, names      nothing is changed; a refusal ends the start
     begin    every dir: the clean-shutdown marker goes, durably
     load     every partition, all dirs at once
     merge    one log per partition; what a crash left half-way is finished
@@ -12,7 +12,7 @@ longer one is the log, and the other is deleted. That is only done if both carry
 else has put them there, and the start is refused. If one is damaged, both wait for its repair.
 """
 
-from collections.abc import Container
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from odradek.broken_rule import present, require
@@ -21,7 +21,7 @@ from odradek.log.failure import LogDirFailure, storage_error
 from odradek.log.log import Log
 from odradek.log.manager import lost_directories, set_aside
 from odradek.log.manager.dir_loading import DirLoading, IsStray, OnProgress
-from odradek.log.manager.log_dir import CheckProperties, DirContents, LogDir, LogDirRefused, begin_job, open_job
+from odradek.log.manager.log_dir import DirContents, LogDir, LogDirRefused, LookedAt, begin_job, open_job
 from odradek.log.manager.partition_dirs import LoadedPartition
 from odradek.protocol import errors
 from odradek.protocol.topic_partition import TopicPartition
@@ -35,15 +35,14 @@ if TYPE_CHECKING:
 
 async def start(
     manager: "LogManager",
-    check: CheckProperties | None,
     is_stray: IsStray | None,
     on_progress: OnProgress | None,
-    locked: Container[str],
+    known: Mapping[str, LookedAt],
 ) -> None:
     require(manager.start_ended is None, "a log manager is started once")
     manager.start_ended = manager.loop.pending()
     try:
-        await _open(manager, check, locked)
+        await _open(manager, known)
         await _begin(manager)
         missed = {log_dir: lost_directories.missed_in(log_dir) for log_dir in manager.dirs.online}
         await _load(manager, is_stray, on_progress)
@@ -94,20 +93,15 @@ def _failures(manager: "LogManager") -> list[str]:
 # Look.
 
 
-async def _open(manager: "LogManager", check: CheckProperties | None, locked: Container[str]) -> None:
-    jobs = {
-        log_dir: open_job(manager.disk, log_dir.path, check, log_dir.path in locked)
-        for log_dir in manager.dirs.by_path.values()
-    }
-    opening = [(log_dir, manager.jobs.submit(log_dir.path, job)) for log_dir, job in jobs.items()]
+async def _open(manager: "LogManager", known: Mapping[str, LookedAt]) -> None:
+    jobs = {path: open_job(manager.disk, path, known.get(path)) for path in manager.dirs.by_path}
+    opening = [(manager.dirs.by_path[path], manager.jobs.submit(path, job)) for path, job in jobs.items()]
     refusals = []
     for log_dir, pending in opening:
         try:
             _opened(manager, log_dir, await pending)
         except LogDirRefused as refusal:
             refusals.append(refusal)  # the others go on to their end: their locks have to be let go of
-        except LogDirFailure as failure:
-            manager.dirs.fail(log_dir, failure)
         except OSError as error:
             found = storage_error(error, "opening the log dir", log_dir.path)
             manager.dirs.fail(log_dir, LogDirFailure(str(found), log_dir.path))

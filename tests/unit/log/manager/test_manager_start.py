@@ -7,11 +7,9 @@ import pytest
 from manager_kit import DIRS, OTHER_ID, TOPIC_ID, SimBroker, values
 from odradek.log import checkpoint, names
 from odradek.log.failure import LogDamaged
-from odradek.log.manager.log_dir import LogDirRefused
+from odradek.log.manager.log_dir import LogDirRefused, LookedAt
 from odradek.protocol import errors
 from odradek.sim.crash import KEEP_ALL, LOSE_ALL
-
-META = b"version=1\ncluster.id=c\nnode.id=1\ndirectory.id=P5tE1K8gQD-5S3Sxj-QCMA\n"
 
 
 @pytest.fixture
@@ -59,12 +57,10 @@ def test_the_marker_is_removed_at_the_start_and_written_at_the_stop(broker):
     assert broker.disk.read("data/a/.kafka_cleanshutdown") == b'{"version":0,"brokerEpoch":221}'
     broker.start()
     assert broker.manager.dirs.by_path["data/a"].had_clean_shutdown
-    assert broker.manager.broker_epoch_of_clean_shutdown == 221
     assert names.CLEAN_SHUTDOWN not in broker.names("data/a")
     broker.crash(LOSE_ALL)
     broker.start()
     assert not broker.manager.dirs.by_path["data/a"].had_clean_shutdown, "a removal that is not durable is none"
-    assert broker.manager.broker_epoch_of_clean_shutdown == -1
 
 
 def test_the_marker_of_3_3_is_empty():
@@ -97,26 +93,25 @@ def test_the_log_of_the_quorum_is_left_alone(broker):
     assert broker.disk.read("data/a/__cluster_metadata-0/00000000000000000000.log") == b"not ours"
 
 
-def test_meta_properties_are_shown_to_the_check_and_kept(broker):
-    put(broker, "data/a/meta.properties", META)
-    seen = {}
-    manager = broker.boot()
-    broker.run(manager.start(check_properties=seen.__setitem__))
-    assert seen["data/a"]["cluster.id"] == "c" and seen["data/b"] is None
-    assert manager.dirs.by_path["data/a"].directory_id == "P5tE1K8gQD-5S3Sxj-QCMA"
-    assert manager.dirs.by_path["data/b"].directory_id is None
+def test_a_dir_that_the_caller_has_looked_at_is_not_looked_at_again(broker):
+    for path in DIRS:
+        put(broker, f"{path}/.kafka_cleanshutdown")
+    held = broker.disk.lock("data/a/.lock")
+    broker.disk.fail("read", path="data/a/.kafka_cleanshutdown", times=None)
+    manager = broker.start(looked_at={"data/a": LookedAt(b"a" * 16, clean_epoch=7)})
+    assert {path: log_dir.had_clean_shutdown for path, log_dir in manager.dirs.by_path.items()} == dict.fromkeys(
+        DIRS, True
+    )
+    assert manager.dirs.by_path["data/a"].directory_id == b"a" * 16
+    assert len(manager.dirs.online) == len(DIRS)
+    broker.stop()
+    held.release()
 
 
-def test_a_check_may_refuse(broker):
-    put(broker, "data/a/meta.properties", META)
-
-    def check(path, properties):
-        raise LogDirRefused(f"{path} belongs to cluster {properties['cluster.id']}")
-
-    manager = broker.boot(dirs=["data/a"])
-    with pytest.raises(LogDirRefused, match="data/a belongs to cluster c"):
-        broker.run(manager.start(check_properties=check))
-    broker.disk.lock("data/a/.lock").release()
+def test_a_dir_that_the_caller_could_not_use_is_not_tried_again(broker):
+    manager = broker.start(looked_at={"data/b": LookedAt(failure=OSError(EIO, "I/O error", "data/b"))})
+    assert [log_dir.path for log_dir in manager.dirs.offline] == ["data/b"]
+    assert not broker.disk.exists("data/b/.lock")
 
 
 CHECKPOINTS = (names.RECOVERY_POINTS, names.LOG_START_OFFSETS, names.REPLICATION_OFFSETS, names.CLEANER_OFFSETS)
