@@ -128,14 +128,14 @@ def produce(call: BrokerCall, request: ProduceRequest) -> ProduceResponse | Pend
         topic = topics[0]
         if len(topic.partition_data) == 1 and (answer := _produce_one(call, request, topic)) is not None:
             return answer
-    return _counted(call, _produce_many(call, request))
+    return _counted(call, _produce_many(call, request, _Production))
 
 
 def _produce_one(
     call: BrokerCall, request: ProduceRequest, topic: TopicProduceData
 ) -> ProduceResponse | Pending[ProduceResponse | None] | None:
     """Nearly every request is for one partition, and nothing is unusual about it. None if something is: then nothing
-    has happened yet, and `_produce_many` tells what.
+    has happened yet, nobody was asked for a right, and `_produce_many` tells what.
 
     It takes the steps of `_produce_many` in the same order, as far as one can fail: may the caller write, is the
     partition here, are the records right. A property test holds both equal.
@@ -153,8 +153,6 @@ def _produce_one(
         return None
     if records[ATTRIBUTES_OFFSET + 1]:
         return None  # compressed, or of a transaction
-    if services.authorizer is not None and not call.authorize(WRITE, TOPIC, hosted.name):
-        return None  # to be told the same as of a topic that is not there
     response, answer = _blank(ProduceResponse), _blank(PartitionProduceResponse)
     answer.index = data.index
     told = _blank(TopicProduceResponse)
@@ -164,6 +162,9 @@ def _produce_one(
         told.name = topic.name
     told.partition_responses = [answer]
     response.responses = [told]
+    if services.authorizer is not None and not call.authorize(WRITE, TOPIC, hosted.name):
+        refusal = errors.TopicAuthorizationFailed()
+        return _counted(call, _Production(call, request).finish_failed(response, answer, refusal, None))
     try:
         info = append_at_once(replicas, partition, records, services.clock.wall_ms(), request)
     except errors.KafkaError as error:
@@ -176,18 +177,20 @@ def _produce_one(
             response.throttle_time_ms = call.throttle_ms
         services.error_counts.produced += 1
         return response
-    return None if info is None else _Production(call, request).wait_for(info, response, answer, partition)
+    if info is None:
+        return _counted(call, _produce_many(call, request, _AllowedProduction))
+    return _Production(call, request).wait_for(info, response, answer, partition)
 
 
 def _produce_many(
-    call: BrokerCall, request: ProduceRequest
+    call: BrokerCall, request: ProduceRequest, make: "type[_Production]"
 ) -> ProduceResponse | Pending[ProduceResponse | None] | None:
     topics = request.topic_data
     _check_transactional_id(call, request)
     if len(topics) > 1 or (topics and len(topics[0].partition_data) > 1):
         topics = without_repeats(topics, call.version)
         check_readable(topics, call.version)
-    production = _Production(call, request)
+    production = make(call, request)
     response = ProduceResponse(responses=[production.append_topic(topic) for topic in topics])
     if production.waits:
         return call.services.loop.spawn(production.finish_later(response))
@@ -314,10 +317,10 @@ class _Production(AppendRequest):
         response: ProduceResponse,
         answer: PartitionProduceResponse,
         error: errors.KafkaError,
-        partition: Partition,
+        partition: Partition | None,
     ) -> ProduceResponse | None:
-        """The log did not take the records of the only partition."""
-        self._failed(answer, error, partition, partition.topic.name)
+        """The records of the only partition were not taken: by the log, or, if it is None, before that was asked."""
+        self._failed(answer, error, partition, "" if partition is None else partition.topic.name)
         return self.finish(response)
 
     def wait_for(
@@ -365,6 +368,15 @@ class _Production(AppendRequest):
         if self._call.services.quotas is not None:
             response.throttle_time_ms = self._call.throttle_ms
         return response
+
+
+class _AllowedProduction(_Production):
+    """One whose sender was found to have the right to write, so that nobody asks for it again."""
+
+    __slots__ = ()
+
+    def _check_allowed(self, key: TopicKey) -> None:
+        """Nothing is left to be checked."""
 
 
 def _check_transactional_id(call: BrokerCall, request: ProduceRequest) -> None:

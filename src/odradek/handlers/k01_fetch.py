@@ -26,6 +26,7 @@ Readers before version 4 get batches of magic 2 converted down, in a job.
 """
 
 from collections.abc import Callable
+from functools import cache
 
 from odradek.handlers.call import BrokerCall
 from odradek.handlers.leader_hints import LeaderHints
@@ -81,7 +82,10 @@ def fetch(call: BrokerCall, request: FetchRequest) -> FetchResponse | Pending[Fe
     replica_id, replica_epoch = _replica(request, version)
     is_allowed = None if services.authorizer is None else _permission(call, is_follower=replica_id >= 0)
     if replica_id < 0 and version >= AT_ONCE_VERSION_MIN:
-        answer = fetch_at_once(replicas, request, version, is_allowed)
+        try:
+            answer = fetch_at_once(replicas, request, version, is_allowed)
+        except errors.TopicAuthorizationFailed:
+            answer, is_allowed = None, _nobody_may
         if answer is not None:
             if services.quotas is not None:
                 answer.throttle_time_ms = call.throttle_ms
@@ -94,7 +98,8 @@ def fetch(call: BrokerCall, request: FetchRequest) -> FetchResponse | Pending[Fe
         parameters.on_error = lambda response: _hint(call, response)
     if services.quotas is not None:
         parameters.on_answer = lambda response: _throttle(call, response)
-    parameters.is_allowed = is_allowed
+    if is_allowed is not None:
+        parameters.is_allowed = cache(is_allowed)  # however many partitions a topic has, and however long it waits
     try:
         response = fetch_in_session(replicas, request, parameters)
     except errors.UnknownServerError as error:
@@ -138,6 +143,10 @@ def _permission(call: BrokerCall, *, is_follower: bool) -> Callable[[str], bool]
         return lambda topic: call.authorize(READ, TOPIC, topic)
     is_broker = call.authorize(CLUSTER_ACTION, CLUSTER, CLUSTER_NAME)
     return lambda topic: is_broker
+
+
+def _nobody_may(topic: str) -> bool:
+    return False
 
 
 def _hint(call: BrokerCall, response: FetchResponse) -> None:

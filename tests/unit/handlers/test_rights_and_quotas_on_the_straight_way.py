@@ -70,6 +70,22 @@ def test_rights_come_before_what_is_wrong_with_the_partition(plane):
     assert plane.produce("c").error_code == errors.TopicAuthorizationFailed.code
 
 
+@pytest.mark.parametrize("version", [9, 13])
+def test_a_producer_who_may_not_is_asked_about_once(plane, version):
+    plane.services.authorizer = rights = Rights(acl.WRITE)
+    assert plane.produce("c", version=version).error_code == errors.TopicAuthorizationFailed.code
+    assert rights.asked == [(acl.WRITE, acl.TOPIC, "t")]
+
+
+def test_a_producer_who_is_sent_the_long_way_is_asked_about_once(plane):
+    plane.services.authorizer = rights = Rights(acl.WRITE, "t")
+    damaged = bytearray(batch(b"c"))
+    damaged[-1] ^= 1
+    answer = plane.ask(plane.produce_request(bytes(damaged)), 9).responses[0].partition_responses[0]
+    assert answer.error_code == errors.CorruptMessage.code
+    assert rights.asked == [(acl.WRITE, acl.TOPIC, "t")]
+
+
 @pytest.mark.parametrize("version", [12, 13])
 def test_a_consumer_who_may_is_served_at_once(plane, version):
     plane.services.authorizer = rights = Rights(acl.READ, "t")
@@ -85,6 +101,30 @@ def test_a_consumer_who_may_not_hears_what_the_long_way_says(plane, version):
     in_session = plane.fetch(("t", 0, 0), version=version, session=(0, 0)).responses[0].partitions[0]
     assert data == in_session and not was_at_once
     assert data.error_code == errors.TopicAuthorizationFailed.code
+
+
+@pytest.mark.parametrize("version", [12, 13])
+def test_a_consumer_who_may_not_is_asked_about_once(plane, version):
+    plane.services.authorizer = rights = Rights(acl.READ)
+    assert plane.fetch_one(version=version).error_code == errors.TopicAuthorizationFailed.code
+    assert rights.asked == [(acl.READ, acl.TOPIC, "t")]
+
+
+def test_a_large_answer_that_nobody_may_have_keeps_no_file_open(plane):
+    plane.produce("x" * (200 << 10))
+    before = [segment.file._users for segment in plane.log().segments]
+    plane.services.authorizer = Rights(acl.READ)
+    assert plane.fetch_one(offset=2).error_code == errors.TopicAuthorizationFailed.code
+    assert [segment.file._users for segment in plane.log().segments] == before
+
+
+def test_a_consumer_who_waits_is_asked_about_once(plane):
+    """However often the fetch looks at what there is, and however many partitions of the topic it is for."""
+    plane.services.authorizer = rights = Rights(acl.READ, "t")
+    for places in ([("t", 0, 2)], [("t", 0, 2), ("t", 1, 0)]):
+        rights.asked.clear()
+        assert plane.fetch(*places, max_wait_ms=10).error_code == 0
+        assert rights.asked == [(acl.READ, acl.TOPIC, "t")]
 
 
 class Quotas:

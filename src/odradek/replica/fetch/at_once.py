@@ -21,7 +21,7 @@ from odradek.protocol.messages.k01_fetch import (
     PartitionData,
 )
 from odradek.replica.fetch.parameters import READ_COMMITTED, READ_UNCOMMITTED, TOPIC_ID_VERSION_MIN
-from odradek.replica.fetch.partition_data import aborted, blank, size_of, told_of
+from odradek.replica.fetch.partition_data import aborted, blank, release, size_of, told_of
 from odradek.replica.fetch.session import FINAL_EPOCH, NO_SESSION
 
 if TYPE_CHECKING:
@@ -35,7 +35,11 @@ def fetch_at_once(
     replicas: "ReplicaManager", request: FetchRequest, version: int, is_allowed: Callable[[str], bool] | None = None
 ) -> FetchResponse | None:
     """None if it must go the long way. The caller has seen that this is no follower. `is_allowed` says whether the
-    reader may read a topic, by its name; None is everything."""
+    reader may read a topic, by its name; None is everything.
+
+    It is asked last, for what would be answered: whoever is sent the long way is asked about there, and only there.
+    TopicAuthorizationFailed if it says no.
+    """
     topics = request.topics
     if len(topics) != 1 or request.session_epoch != FINAL_EPOCH or request.session_id != NO_SESSION:
         return None
@@ -49,14 +53,15 @@ def fetch_at_once(
     partition = hosted.partitions.get(asked.partition)
     if partition is None or asked.last_fetched_epoch >= 0:
         return None
-    if is_allowed is not None and not is_allowed(hosted.name):
-        return None
     try:
         data = _read(replicas, partition, asked, request)
     except (errors.KafkaError, NotInCache):
         return None
     if data is None:
         return None
+    if is_allowed is not None and not is_allowed(hosted.name):
+        release(data)
+        raise errors.TopicAuthorizationFailed
     hosted.counters.fetches.count += 1
     hosted.counters.bytes_out.count += size_of(data)
     return _response(topic, data, version)
