@@ -221,6 +221,10 @@ class Struct(metaclass=StructType):
     decoded_bytes_max: ClassVar[int] = sys.maxsize  # beside what the size of its frame allows
     constants: ClassVar[dict[str, Any]]  # defaults that need no copy, noted as they are asked for
     variables: ClassVar[dict[str, Field]]  # fields with a default of which everybody gets a new one, noted likewise
+    # What proves who somebody is, in whichever struct: one is shown in log lines and tracebacks, these fields never.
+    secret_fields: ClassVar[frozenset[str]] = frozenset(
+        {"auth_bytes", "hmac", "salt", "salted_password", "server_key", "stored_key"}
+    )
     unknown_tags: tuple[tuple[int, bytes], ...]  # tag and bytes by rising tag: written back by encode
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -268,7 +272,11 @@ class Struct(metaclass=StructType):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        shown = [f"{field.name}={_show(field, value)}" for field, value in self._non_defaults()]
+        secret = self.secret_fields
+        shown = [
+            f"{field.name}={'[hidden]' if field.name in secret else _show(field, value)}"
+            for field, value in self._non_defaults()
+        ]
         if self.unknown_tags:
             shown.append(f"unknown_tags={self.unknown_tags!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
@@ -278,13 +286,7 @@ class Struct(metaclass=StructType):
         return [(field, value) for field, value in values if value != field.fresh_default()]
 
 
-# What proves who somebody is: a message is shown in log lines and tracebacks, these fields of it never.
-SECRET_FIELDS = frozenset({"auth_bytes", "hmac", "salt", "salted_password", "server_key", "stored_key"})
-
-
 def _show(field: Field, value: Any) -> str:
-    if field.name in SECRET_FIELDS:
-        return "[hidden]"
     if field.kind == kinds.UUID:
         return format_uuid(value)
     if field.kind == ARRAY and field.item.kind == kinds.UUID and value is not None:

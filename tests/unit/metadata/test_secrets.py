@@ -7,6 +7,7 @@ from metadata_kit import config
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.difference import difference
 from odradek.metadata.image import EMPTY
+from odradek.protocol.messages import k33_alter_configs, k44_incremental_alter_configs
 from odradek.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequest
 from odradek.protocol.messages.k39_renew_delegation_token import RenewDelegationTokenRequest
 from odradek.protocol.messages.k51_alter_user_scram_credentials import ScramCredentialUpsertion
@@ -54,16 +55,22 @@ def test_no_delta_shows_a_secret(delta):
 @pytest.mark.parametrize(
     "message",
     [
-        RECORDS[0],
+        *RECORDS,
+        k33_alter_configs.AlterableConfig(name="ssl.key.password", value=SECRET),
+        k44_incremental_alter_configs.AlterableConfig(name="ssl.key.password", config_operation=0, value=SECRET),
         ScramCredentialUpsertion(name="alice", mechanism=1, salt=b"hunter2", salted_password=b"hunter2"),
         RenewDelegationTokenRequest(hmac=b"hunter2"),
         SaslAuthenticateRequest(auth_bytes=b"alice hunter2"),
     ],
-    ids=lambda message: type(message).__name__,
+    ids=lambda message: f"{type(message).__module__.rpartition('.')[2]}-{type(message).__name__}",
 )
 def test_no_message_shows_a_secret(message):
     assert SECRET not in repr(message)
     assert "[hidden]" in repr(message)
+
+
+def test_a_config_still_shows_its_name():
+    assert "name='listener.name.external.ssl.keystore.password', value=[hidden]" in repr(RECORDS[1])
 
 
 def test_no_state_of_the_controller_shows_a_secret(core):

@@ -28,6 +28,8 @@ class AlterableConfig(Struct):
     name  = string()
     value = nullable_string(default="")
 
+    secret_fields = frozenset({"value"})  # it may be a password
+
 
 class AlterConfigsResource(Struct):
     resource_type = int8()

@@ -28,6 +28,8 @@ class AlterableConfig(Struct):
     config_operation = int8()
     value            = nullable_string(default="")
 
+    secret_fields = frozenset({"value"})  # it may be a password
+
 
 class AlterConfigsResource(Struct):
     resource_type = int8()

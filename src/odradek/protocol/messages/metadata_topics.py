@@ -47,6 +47,8 @@ class ConfigRecord(Data, key=4, versions="0", flexible="0+"):
     name          = string()
     value         = nullable_string(default="")
 
+    secret_fields = frozenset({"value"})  # it may be a password
+
 
 class PartitionChangeRecord(Data, key=5, versions="0-2", flexible="0+"):
     partition_id             = int32(default=-1)
