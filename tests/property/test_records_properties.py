@@ -16,10 +16,8 @@ from odradek.records.legacy import LegacyBatch, message_set
 from odradek.records.record import Record, write_record
 from odradek.records.rules import ProduceRules
 from odradek.records.varint import (
-    read_unsigned_varint,
     read_varint,
     read_varlong,
-    write_unsigned_varint,
     write_varint,
     write_varlong,
 )
@@ -67,13 +65,6 @@ def test_varlong(value):
     out = bytearray()
     write_varlong(out, value)
     assert read_varlong(out, 0, len(out)) == (value, len(out))
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_unsigned_varint(value):
-    out = bytearray()
-    write_unsigned_varint(out, value)
-    assert read_unsigned_varint(out, 0, len(out)) == (value, len(out))
 
 
 @settings(max_examples=150, deadline=None)

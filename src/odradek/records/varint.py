@@ -1,6 +1,6 @@
 """Variable-length integers: seven bits a byte, low bits first, the top bit set on every byte but the last.
 
-Records use the zigzag forms: `varint` holds an int32, `varlong` an int64. The unsigned form holds sizes and counts.
+Records use the zigzag forms: `varint` holds an int32, `varlong` an int64.
 
 A decoder gets a buffer, a position and an end, and returns the value and the next position. Bytes that run
 out, or that go on after the last byte an integer of that width can have (5 or 10), are `CorruptMessage`:
@@ -16,20 +16,10 @@ VARINT_BYTES_MAX = 5
 VARLONG_BYTES_MAX = 10
 
 
-def read_unsigned_varint(buffer: Buffer, position: int, end: int) -> tuple[int, int]:
-    value, position = _read(buffer, position, end, VARINT_BYTES_MAX)
-    return value & 0xFFFF_FFFF, position
-
-
 def read_varint(buffer: Buffer, position: int, end: int) -> tuple[int, int]:
     value, position = _read(buffer, position, end, VARINT_BYTES_MAX)
     value &= 0xFFFF_FFFF
     return (value >> 1) ^ -(value & 1), position
-
-
-def read_unsigned_varlong(buffer: Buffer, position: int, end: int) -> tuple[int, int]:
-    value, position = _read(buffer, position, end, VARLONG_BYTES_MAX)
-    return value & 0xFFFF_FFFF_FFFF_FFFF, position
 
 
 def read_varlong(buffer: Buffer, position: int, end: int) -> tuple[int, int]:
@@ -38,33 +28,12 @@ def read_varlong(buffer: Buffer, position: int, end: int) -> tuple[int, int]:
     return (value >> 1) ^ -(value & 1), position
 
 
-def write_unsigned_varint(out: bytearray, value: int) -> None:
-    _write(out, value & 0xFFFF_FFFF)
-
-
 def write_varint(out: bytearray, value: int) -> None:
     _write(out, ((value << 1) ^ (value >> 31)) & 0xFFFF_FFFF)
 
 
-def write_unsigned_varlong(out: bytearray, value: int) -> None:
-    _write(out, value & 0xFFFF_FFFF_FFFF_FFFF)
-
-
 def write_varlong(out: bytearray, value: int) -> None:
     _write(out, ((value << 1) ^ (value >> 63)) & 0xFFFF_FFFF_FFFF_FFFF)
-
-
-def size_of_unsigned_varint(value: int) -> int:
-    return max(1, -(-(value & 0xFFFF_FFFF).bit_length() // 7))
-
-
-def size_of_varint(value: int) -> int:
-    return size_of_unsigned_varint((value << 1) ^ (value >> 31))
-
-
-def size_of_varlong(value: int) -> int:
-    zigzag = ((value << 1) ^ (value >> 63)) & 0xFFFF_FFFF_FFFF_FFFF
-    return max(1, -(-zigzag.bit_length() // 7))
 
 
 def _read(buffer: Buffer, position: int, end: int, bytes_max: int) -> tuple[int, int]:

@@ -39,12 +39,6 @@ class Mover:
         self.throttle: Throttle | None = None
         self.preferred: dict[tuple[str, int], str] = {}  # where a partition goes that is not here yet
 
-    def __len__(self) -> int:
-        return len(self._moves)
-
-    def is_moving(self, topic: str, index: int) -> bool:
-        return (topic, index) in self._moves
-
     async def alter(self, topic: str, index: int, path: str) -> None:
         """Answered when the copy is begun; the rest goes on by itself."""
         replicas = self._replicas

@@ -150,12 +150,6 @@ class Runtime(Generic[C]):
         self.replayed_offset = self.appended_offset = -1
         self.committed_offset = -1
 
-    def replay_committed(self, records: Sequence[Record], last_offset: int) -> None:
-        """Records of the log, in order. Those that were replayed when they were appended only open the gate."""
-        if last_offset > self.appended_offset:
-            self._replay(records, last_offset)
-        self.commit(last_offset)
-
     async def load(self, batches: Iterable[Sequence[Record]], last_offset: int) -> None:
         """Much of the log, or a snapshot that stands for all of it up to an offset, in slices."""
         slices = Slices(self._loop)

@@ -49,6 +49,11 @@ def alter(plane, path, topic="t", index=0, version=2):
     return plane.ask(request, version).results[0].partitions[0].error_code
 
 
+def is_moving(plane):
+    """Whether there is a copy that has not become the log."""
+    return plane.logs.get_future("t", 0) is not None
+
+
 def dir_of(plane, index=0):
     return plane.log(index=index).directory.rpartition("/")[0]
 
@@ -171,8 +176,8 @@ def test_a_replica_moves(plane):
     target = B if source == A else A
     before = values(plane.log())
     assert alter(plane, target) == 0
-    assert plane.replicas.mover.is_moving("t", 0)
-    plane.world.run_until(lambda: not plane.replicas.mover.is_moving("t", 0))
+    assert is_moving(plane)
+    plane.world.run_until(lambda: not is_moving(plane))
     assert dir_of(plane) == target
     assert values(plane.log()) == before
     assert plane.produce("after").base_offset == 3
@@ -184,7 +189,7 @@ def test_a_replica_moves_while_it_is_written_to(plane):
     target = B if dir_of(plane) == A else A
     assert alter(plane, target) == 0
     number = 3
-    while plane.replicas.mover.is_moving("t", 0):
+    while is_moving(plane):
         answer = plane.produce("y")
         assert (answer.error_code, answer.base_offset) == (0, number)
         number += 1
@@ -198,7 +203,7 @@ def test_a_long_poll_outlives_the_move(plane):
     request = plane.fetch_request(("t", 0, 3), max_wait_ms=60_000)
     waiting = plane.on_reactor(lambda: plane.send(request, 12))
     alter(plane, target)
-    plane.world.run_until(lambda: not plane.replicas.mover.is_moving("t", 0))
+    plane.world.run_until(lambda: not is_moving(plane))
     plane.produce("news")
     response = plane.decode(plane.wait(waiting), request, 12)
     assert len(response.responses[0].partitions[0].records)
@@ -230,7 +235,7 @@ def test_a_move_goes_on_after_a_restart(plane):
     plane.put_together()
     plane.topic_ids = ids
     plane.apply([record for topic in image.topics.by_id.values() for record in topic.records(30, has_elr=False)])
-    plane.world.run_until(lambda: not plane.replicas.mover.is_moving("t", 0))
+    plane.world.run_until(lambda: not is_moving(plane))
     assert dir_of(plane) == target and plane.log().log_end_offset == 3
 
 
@@ -259,7 +264,7 @@ def test_on_real_disks(tmp_path):
     source = plane.log().directory
     target = str(tmp_path / ("b" if "/a/" in source else "a"))
     assert alter(plane, target) == 0
-    while plane.replicas.mover.is_moving("t", 0):
+    while is_moving(plane):
         plane.loop.turn(1000)
     assert plane.log().directory.startswith(target) and plane.log().log_end_offset == 30
     found = describe(plane)[target]

@@ -3,7 +3,7 @@ import pytest
 from odradek.protocol import errors
 from odradek.records import varint
 
-READERS = [varint.read_unsigned_varint, varint.read_varint, varint.read_unsigned_varlong, varint.read_varlong]
+READERS = [varint.read_varint, varint.read_varlong]
 
 
 @pytest.mark.parametrize("read", READERS)
@@ -19,7 +19,7 @@ def test_the_end_is_honoured_inside_a_longer_buffer(read):
         read(b"\x80\x01", 0, 1)
 
 
-@pytest.mark.parametrize(("read", "size"), list(zip(READERS, (5, 5, 10, 10), strict=True)))
+@pytest.mark.parametrize(("read", "size"), list(zip(READERS, (5, 10), strict=True)))
 def test_no_longer_than_the_type(read, size):
     padded = b"\x80" * (size - 1) + b"\x00"
     assert read(padded, 0, size) == (0, size)
@@ -28,19 +28,5 @@ def test_no_longer_than_the_type(read, size):
 
 
 def test_bits_beyond_the_width_are_dropped_as_in_java():
-    assert varint.read_unsigned_varint(b"\xff\xff\xff\xff\x7f", 0, 5) == (0xFFFF_FFFF, 5)
     assert varint.read_varint(b"\xff\xff\xff\xff\x7f", 0, 5) == (-(2**31), 5)
     assert varint.read_varlong(b"\xff" * 9 + b"\x7f", 0, 10) == (-(2**63), 10)
-
-
-@pytest.mark.parametrize("value", [0, -1, 1, 63, -64, 64, 2**31 - 1, -(2**31)])
-def test_sizes(value):
-    out = bytearray()
-    varint.write_varint(out, value)
-    assert varint.size_of_varint(value) == len(out)
-    out.clear()
-    varint.write_unsigned_varint(out, value)
-    assert varint.size_of_unsigned_varint(value) == len(out)
-    out.clear()
-    varint.write_varlong(out, value)
-    assert varint.size_of_varlong(value) == len(out)

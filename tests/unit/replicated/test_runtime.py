@@ -59,6 +59,12 @@ class Rig:
     def add(self, *numbers: int, is_atomic: bool = True) -> Any:
         return self.runtime.run(lambda core: core.add(*numbers, is_atomic=is_atomic))
 
+    def load(self, records: list[int], last_offset: int) -> None:
+        """Records of the log that others have written."""
+        loop = self.node.loop
+        assert loop is not None
+        loop.spawn(self.runtime.load([records], last_offset)).value()
+
     def read(self) -> Any:
         return self.runtime.run(lambda core: core.read())
 
@@ -161,7 +167,7 @@ def test_losing_the_lead_refuses_whoever_waits_and_drops_the_core(rig: Rig) -> N
     with pytest.raises(CoordinatorLoadInProgress):
         rig.read().value()
     rig.runtime.attach()
-    rig.runtime.replay_committed([1], 0)
+    rig.load([1], 0)
     assert rig.runtime.core.total == 1, "what was not committed is gone"
     rig.runtime.activate(4)
     assert rig.read().value() == 1
@@ -177,11 +183,13 @@ def test_a_clean_core_survives_the_loss_of_the_lead(rig: Rig) -> None:
 
 def test_committed_records_of_its_own_are_not_replayed_twice(rig: Rig) -> None:
     added = rig.add(2, 3)
-    rig.runtime.replay_committed([2, 3], 1)
+    rig.runtime.commit(1)
     assert added.value() == 5
     assert rig.runtime.core.total == 5
-    rig.runtime.replay_committed([10], 2)  # of another leader
+    assert not rig.runtime.release()
+    rig.load([10], 2)  # of another leader
     assert rig.runtime.core.total == 15
+    assert rig.runtime.core.offsets == [0, 1, 2]
 
 
 def test_loading_is_cut_into_slices() -> None:
