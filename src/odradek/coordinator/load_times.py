@@ -1,39 +1,11 @@
-"""How long partitions of a coordinator took to load: of the last minute, as Kafka has it; and all at once."""
+"""How long partitions of a coordinator took to load that did so at about the same time."""
 
-from collections import deque
 from collections.abc import Callable
 
 from odradek.reactor.loop import Loop
 from odradek.reactor.timers import Timer
 
-WINDOW_MS = 60_000
 TOGETHER_MS = 500  # between one that has loaded and the next, if they are told of together
-
-
-class LoadTimes:
-    __slots__ = ("_mono_ms", "_recent")
-
-    def __init__(self, mono_ms: Callable[[], int]) -> None:
-        self._mono_ms = mono_ms
-        self._recent: deque[tuple[int, int]] = deque()  # when, and how long it took
-
-    def add(self, took_ms: int) -> None:
-        self._forget()
-        self._recent.append((self._mono_ms(), took_ms))
-
-    def average_ms(self) -> float | None:
-        """None if nothing was loaded lately."""
-        self._forget()
-        return sum(took_ms for _, took_ms in self._recent) / len(self._recent) if self._recent else None
-
-    def max_ms(self) -> int | None:
-        self._forget()
-        return max((took_ms for _, took_ms in self._recent), default=None)
-
-    def _forget(self) -> None:
-        since_ms = self._mono_ms() - WINDOW_MS
-        while self._recent and self._recent[0][0] < since_ms:
-            self._recent.popleft()
 
 
 class LoadingTogether:

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from odradek.coordinator.load_times import LoadTimes
 from odradek.coordinator.shard import ACTIVE, FAILED, LOADING
 from odradek.metrics.rate import Rate
+from odradek.metrics.recent_times import RecentTimes
 from odradek.metrics.registry import Registry
 
 if TYPE_CHECKING:
@@ -108,6 +108,6 @@ def register_transactions(registry: Registry, coordinator: "TransactionCoordinat
     coordinator.when_verified = when_verified
 
 
-def _register_load_times(registry: Registry, bean: str, times: LoadTimes) -> None:
+def _register_load_times(registry: Registry, bean: str, times: RecentTimes) -> None:
     registry.attribute(SERVER, bean, "partition-load-time-avg", times.average_ms)
     registry.attribute(SERVER, bean, "partition-load-time-max", times.max_ms)

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from odradek.coordinator.core import Effect, ShardCore
-from odradek.coordinator.load_times import LoadingTogether, LoadTimes
+from odradek.coordinator.load_times import LoadingTogether
 from odradek.coordinator.shard import ENDED, FAILED, LOADING, Shard, Tell, quiet
+from odradek.metrics.recent_times import RecentTimes
 from odradek.protocol import errors
 from odradek.protocol.frames import CoordinatorRecords
 from odradek.protocol.java_hash import partition_of
@@ -64,7 +65,7 @@ class Shards(Generic[C]):
         self._by_index: dict[int, Shard[C]] = {}
         self._partitions = 0  # of the topic, while there is one
         self._loading = LoadingTogether(replicas.loop, lambda told: tell(f"Finished loading {told} of {topic}.", None))
-        self.load_times = LoadTimes(replicas.loop.ports.clock.mono_ms)
+        self.load_times = RecentTimes(replicas.loop.ports.clock.mono_ms)
 
     def __iter__(self) -> Iterator[Shard[C]]:
         return iter(list(self._by_index.values()))

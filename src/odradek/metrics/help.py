@@ -202,6 +202,8 @@ _SENTENCES = {
         "io-wait-ratio": "Share of the time in which a processor waited for something to receive or send",
         "outgoing-byte-rate": "Bytes that were sent a second",
         "outgoing-byte-total": "Bytes that were sent",
+        "reauthentication-latency-avg": "Milliseconds that renewed authentications took on average in the last minute",
+        "reauthentication-latency-max": "The most milliseconds that a renewed authentication took in the last minute",
         "successful-authentication-no-reauth-total": "Authentications of clients that cannot renew them",
         "successful-authentication-rate": "Authentications that succeeded a second",
         "successful-authentication-total": "Authentications that succeeded",

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broken_rule import instance, present
 from odradek.metrics import Counter
+from odradek.metrics.recent_times import RecentTimes
 from odradek.network.request_channel import RequestChannel
 from odradek.network.server_connection import ServerConnection
 from odradek.reactor.frames import FrameMemory
@@ -79,6 +80,7 @@ class Processor(Selector):
         "number",
         "plan",
         "reauthenticated",
+        "reauthentication_times",
     )
 
     def __init__(
@@ -105,6 +107,7 @@ class Processor(Selector):
         self.failed_authentications = Counter()
         self.reauthenticated = Counter()
         self.failed_reauthentications = Counter()
+        self.reauthentication_times = RecentTimes(loop.ports.clock.mono_ms)
         self.expired_sessions = 0
 
     # What a connection asks its processor
@@ -179,6 +182,7 @@ class Processor(Selector):
         self._closed_bytes_out += leaving._closed_bytes_out
         for mine, its in zip(self._counters(), leaving._counters(), strict=True):
             mine.count += its.count
+        self.reauthentication_times.take_over(leaving.reauthentication_times)
 
     def _counters(self) -> tuple[Counter, ...]:
         return (

@@ -39,12 +39,13 @@ _read_head = _HEAD.unpack_from
 class Session:
     """An authentication that holds for a while (`connections.max.reauth.ms`)."""
 
-    __slots__ = ("began_us", "expires_us", "mechanism")
+    __slots__ = ("began_us", "expires_us", "mechanism", "renewed_us")
 
     def __init__(self, mechanism: str, began_us: int, lifetime_ms: int) -> None:
         self.mechanism = mechanism
         self.began_us = began_us
         self.expires_us = began_us + lifetime_ms * 1000
+        self.renewed_us = began_us  # when the client last began to authenticate again
 
 
 class ServerConnection(Connection):
@@ -331,8 +332,11 @@ class ServerConnection(Connection):
     def _authenticated(self, principal: Principal, step: AuthStep) -> None:
         processor = self.selector
         mechanism = getattr(self.authenticator, "mechanism", "")
-        counter = processor.authenticated if self._session is None else processor.reauthenticated
-        counter.count += 1
+        if self._session is None:
+            processor.authenticated.count += 1
+        else:
+            processor.reauthenticated.count += 1
+            processor.reauthentication_times.add(round((self.channel.mono_us() - self._session.renewed_us) / 1000))
         if not step.can_reauthenticate:
             processor.authenticated_without_reauthentication.count += 1
         self.authenticator = None
@@ -361,6 +365,7 @@ class ServerConnection(Connection):
         now_us = self.channel.mono_us()
         is_handshake = len(frame) >= 2 and frame[0] << 8 | frame[1] == SASL_HANDSHAKE
         if is_handshake and now_us - session.began_us >= REAUTHENTICATION_INTERVAL_US:
+            session.renewed_us = now_us
             self.authenticator = self.selector.authenticator(self, (session.mechanism, self.principal))
         elif now_us >= session.expires_us:
             self.selector.expired_sessions += 1

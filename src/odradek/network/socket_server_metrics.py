@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from odradek.metrics import Registry
 from odradek.metrics.rate import Rate
+from odradek.metrics.registry import Read
 from odradek.network.connection_quotas import ConnectionRate
 from odradek.network.processor import Processor, server_connections
 from odradek.reactor.frames import FrameMemory
@@ -81,6 +82,8 @@ class SocketServerMetrics:
         self._add_total("failed-reauthentication", lambda: processor.failed_reauthentications.count, tags)
         without = processor.authenticated_without_reauthentication
         self._add("successful-authentication-no-reauth-total", lambda: without.count, tags)
+        self._add("reauthentication-latency-avg", processor.reauthentication_times.average_ms, tags)
+        self._add("reauthentication-latency-max", processor.reauthentication_times.max_ms, tags)
         self._add("io-wait-ratio", self._idle.read, tags)
         self._add("io-ratio", lambda: 1 - self._idle.read(), tags)
 
@@ -91,7 +94,7 @@ class SocketServerMetrics:
         self._registry.remove(NETWORK, "Processor", "IdlePercent", {"networkProcessor": number})
         self._registry.remove(NETWORK, "RequestChannel", "ResponseQueueSize", {"processor": number})
 
-    def _add(self, name: str, read: Callable[[], int | float], tags: dict[str, str]) -> None:
+    def _add(self, name: str, read: Read, tags: dict[str, str]) -> None:
         self._registry.attribute(SERVER, BEAN, name, read, tags)
 
     def _add_total(self, name: str, read: Callable[[], int], tags: dict[str, str]) -> None:

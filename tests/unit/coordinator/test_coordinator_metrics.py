@@ -3,7 +3,7 @@
 import pytest
 
 from broker_kit import SimBroker, SimClient
-from odradek.coordinator.load_times import WINDOW_MS
+from odradek.metrics.recent_times import WINDOW_MS
 from odradek.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.messages.k08_offset_commit import (
     OffsetCommitRequest,

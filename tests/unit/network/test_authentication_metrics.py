@@ -29,9 +29,12 @@ def framed(message, version):
     return struct.pack(">i", len(data)) + data
 
 
+def token(password="secret", version=2):
+    return framed(SaslAuthenticateRequest(auth_bytes=f"\0alice\0{password}".encode()), version)
+
+
 def login(password="secret", version=2):
-    token = SaslAuthenticateRequest(auth_bytes=f"\0alice\0{password}".encode())
-    return framed(SaslHandshakeRequest(mechanism="PLAIN"), 1) + framed(token, version)
+    return framed(SaslHandshakeRequest(mechanism="PLAIN"), 1) + token(password, version)
 
 
 @pytest.fixture
@@ -45,6 +48,7 @@ def counted(rig, *names):
     return [rig.registry.find("kafka.server", "socket-server-metrics", name, tags).read() for name in names]
 
 
+@pytest.mark.contract("J12")
 def test_logins_are_counted_by_what_became_of_them(rig):
     names = [
         f"{what}-total"
@@ -73,6 +77,23 @@ def test_logins_are_counted_by_what_became_of_them(rig):
     client.send(login("guess"))
     rig.until(lambda: client.is_closed)
     assert counted(rig, *names) == [2, 1, 1, 1, 1]
+
+
+@pytest.mark.contract("J12")
+def test_it_is_told_how_long_logins_took_that_were_renewed(rig):
+    names = "reauthentication-latency-avg", "reauthentication-latency-max"
+    client = rig.connect()
+    rig.ask(client, login(), count=2)
+    assert counted(rig, *names) == [None, None], "the first one is no renewal"
+    for took_ms in (20, 40):
+        rig.pass_ms(5000)
+        rig.ask(client, framed(SaslHandshakeRequest(mechanism="PLAIN"), 1))
+        rig.pass_ms(took_ms)
+        rig.ask(client, token())
+    average_ms, max_ms = counted(rig, *names)
+    assert 30 <= average_ms < 40 <= max_ms < 50
+    rig.pass_ms(61_000)
+    assert counted(rig, *names) == [None, None], "they are those of the last minute"
 
 
 @pytest.mark.contract("J3")
