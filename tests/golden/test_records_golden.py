@@ -199,6 +199,7 @@ def test_what_a_client_produced_passes_the_check_and_gets_offsets(case):
     ]
 
 
+@pytest.mark.contract("A57")
 def test_murmur2():
     for line in lines("records-murmur2.jsonl.gz"):
         key = raw(line["key"])

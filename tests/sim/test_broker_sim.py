@@ -146,6 +146,7 @@ def test_producer_ids_are_never_issued_twice(broker, client):
     assert len(set(seen)) == len(seen)
 
 
+@pytest.mark.contract("H37")
 def test_a_dynamic_config_goes_all_the_way(broker, client):
     change = AlterableConfig(name="num.io.threads", config_operation=0, value="5")
     for_all = AlterConfigsResource(resource_type=4, resource_name="", configs=[change])

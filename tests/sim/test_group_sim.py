@@ -18,6 +18,7 @@ SEEDS_PER_TEST = 10
 HERE = Path(__file__).parent
 
 
+@pytest.mark.contract("B83")
 @pytest.mark.parametrize("first", range(FIRST_SEED, FIRST_SEED + SEEDS, SEEDS_PER_TEST))
 def test_no_partition_has_two_owners_and_no_commit_is_lost(first):
     """And enough happened for that to mean something."""

@@ -90,6 +90,7 @@ def test_offsets_move_with_the_transaction(broker, version):
 # Who may not, and what comes late
 
 
+@pytest.mark.contract("A144")
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_zombie_can_neither_write_nor_end(broker, version):
     old = client(broker, f"zombie {version}", version=version)

@@ -336,7 +336,7 @@ def test_protection_that_another_broker_has_set_keeps_this_one_from_starting():
         broker.restart()
 
 
-@pytest.mark.contract("D22")
+@pytest.mark.contract("D22", "H30", "H36")
 def test_this_brokers_own_value_hides_that_of_all(broker, change):
     configs = broker.server.shared.configs
     configs.update({"num.io.threads": "3"}, {"num.io.threads": "5"})

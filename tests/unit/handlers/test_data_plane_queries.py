@@ -103,6 +103,7 @@ def test_version_0_lists_segments():
     assert plane.ask(request, 0).topics[0].partitions[0].old_style_offsets == []
 
 
+@pytest.mark.contract("B101")
 def test_the_end_is_the_readers(plane):
     plane.produce("x", producer=7, transactional=True, acks=1) if plane.release.name == "3.3" else None
     latest = list_offset(plane, -1, isolation_level=1)

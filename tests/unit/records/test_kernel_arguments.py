@@ -65,6 +65,7 @@ def test_a_table_of_several_chunks_is_numbered_on() -> None:
 # --- lists ---
 
 
+@pytest.mark.contract("A90")
 def test_headers_and_timestamps_in_lists() -> None:
     headers = [[("a", b"1"), (b"\xff", None)], None, [], ([("b", bytearray(b"2"))])]
     built = build([b"1", b"2", b"3", b"4"], headers=headers, timestamps=[5, None, -1, TIME], default_timestamp=9)

@@ -123,6 +123,7 @@ def test_from_offset_skips_records_inside_a_batch() -> None:
     assert len(scan(batch(0, [b"a"]), from_offset=1)) == 0
 
 
+@pytest.mark.contract("B103")
 def test_control_records_are_listed_apart() -> None:
     columns = scan(transactional(5, 0, [b"a"]) + marker(5, 1, 1) + batch(2, [b"b"]))
     assert values_of(columns) == [b"a", b"b"]
@@ -141,6 +142,7 @@ def test_control_records_can_be_kept() -> None:
     assert columns.control_records == []
 
 
+@pytest.mark.contract("B97", "B100", "B103")
 def test_read_committed_skips_aborted_transactions_only() -> None:
     buffer = b"".join(
         [
@@ -162,6 +164,7 @@ def test_read_committed_skips_aborted_transactions_only() -> None:
     assert len(scan(buffer)) == 6  # read_uncommitted
 
 
+@pytest.mark.contract("B97")
 def test_read_committed_leaves_idempotent_batches_alone() -> None:
     idempotent = batch(1, [b"kept"], identity=BatchIdentity(1, 0, 0))
     assert values_of(scan(transactional(1, 0, [b"gone"]) + idempotent, aborted=[(1, 0)])) == [b"kept"]

@@ -35,6 +35,13 @@ def test_it_joins_syncs_and_owns():
     assert story.core.owned == {T0} and story.core.identity()[:2] == ("me", 4)
 
 
+@pytest.mark.contract("B19")
+def test_it_names_its_assignors_in_the_order_of_its_preference():
+    for names in (["range", "cooperative-sticky"], ["cooperative-sticky", "range", "roundrobin"]):
+        request = classic(*names).take(JoinGroupRequest).request
+        assert [each.name for each in request.protocols] == names
+
+
 def test_it_comes_again_at_once_with_the_id_that_it_is_given():
     story = classic()
     story.answer(joined("given", error=errors.MemberIdRequired.code))
@@ -51,6 +58,7 @@ def test_a_static_member_says_its_instance_id_everywhere():
     assert story.core.identity().instance_id == "i"
 
 
+@pytest.mark.contract("B92")
 def test_the_leader_deals_out_what_the_metadata_knows():
     story = classic()
     members = [JoinGroupResponseMember(member_id=name, metadata=encode_subscription(["t"])) for name in ("me", "you")]
@@ -112,6 +120,7 @@ def test_a_static_leader_that_comes_back_deals_out_nothing_but_watches_the_topic
 # Rebalances
 
 
+@pytest.mark.contract("B89")
 def test_an_eager_member_gives_everything_back_before_it_joins():
     story = stable(classic(), T0)
     story.pass_ms(HEARTBEAT_MS)
@@ -123,6 +132,7 @@ def test_an_eager_member_gives_everything_back_before_it_joins():
     assert story.core.owned == set() and story.core.identity() is None
 
 
+@pytest.mark.contract("B86")
 def test_heartbeats_go_on_while_the_consumer_gives_back():
     story = stable(classic(), T0)
     story.pass_ms(HEARTBEAT_MS)
@@ -145,6 +155,7 @@ def test_a_cooperative_member_keeps_what_it_has_and_says_so():
     assert owned_in(said(request)) == [T0] and said(request).generation_id == 4, "the second round"
 
 
+@pytest.mark.contract("B89")
 def test_a_cooperative_member_gives_back_before_it_takes():
     story = stable(classic("cooperative-sticky"), T0, protocol="cooperative-sticky")
     story.pass_ms(HEARTBEAT_MS)
@@ -198,6 +209,7 @@ def test_a_subscription_that_changes_while_it_joins_is_not_forgotten():
     assert said(story.take(JoinGroupRequest).request).topics == ["u"]
 
 
+@pytest.mark.contract("B43", "B92")
 def test_a_leader_joins_again_when_the_partitions_change_and_a_follower_does_not():
     members = [JoinGroupResponseMember(member_id="me", metadata=encode_subscription(["t"]))]
     leads, follows = classic(), classic()
@@ -351,6 +363,7 @@ def test_a_rebalance_that_it_was_told_of_takes_no_longer_than_its_rebalance_time
     assert story.core.assured(quiet_ms + MAX_POLL_MS) == set()
 
 
+@pytest.mark.contract("B87")
 def test_one_whose_application_does_not_poll_leaves_and_joins_again_at_a_poll():
     story = stable(classic(), T0)
     for _ in range(MAX_POLL_MS // HEARTBEAT_MS - 1):

@@ -232,6 +232,7 @@ def test_one_that_never_joined_goes_without_a_word():
     assert story.core.state == "UNSUBSCRIBED"
 
 
+@pytest.mark.contract("B87")
 @pytest.mark.parametrize("instance, epoch", [(None, -1), ("i", -2)])
 def test_one_whose_application_does_not_poll_leaves_and_joins_again_at_a_poll(instance, epoch):
     story = settled(T0, instance=instance)

@@ -21,6 +21,7 @@ from odradek.protocol.messages.k09_offset_fetch import (
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
 )
+from odradek.protocol.messages.k10_find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 
 T0, T1 = ("t", 0), ("t", 1)
 
@@ -90,6 +91,19 @@ def test_one_is_on_its_way_at_a_time_and_later_ones_are_sent_together(story):
     story.answer_commit(None)
     assert offsets(story.answer_commit(None, None)) == {T0: 3, T1: 1}
     assert story.sent == []
+
+
+@pytest.mark.contract("B74")
+def test_commits_that_wait_for_one_lookup_keep_their_order():
+    story = CommitStory()
+    story.knows_coordinator = False
+    for offset in (3, 1, 2):
+        story.commit(t0=offset)
+    story.commit(t1=9)
+    assert [type(send.request) for send in story.sent] == [FindCoordinatorRequest], "one is looked for at a time"
+    found = Coordinator(key="g", node_id=1, host="h", port=1)
+    story.answer(FindCoordinatorResponse(coordinators=[found]))
+    assert offsets(story.answer_commit(None, None)) == {T0: 2, T1: 9}, "the last one counts, not the greatest"
 
 
 def test_a_lost_one_is_sent_again_unless_there_is_a_later_one(story):

@@ -12,6 +12,7 @@ OUT_OF_ORDER = errors.OutOfOrderSequenceNumber.code
 TOO_LARGE = errors.MessageTooLarge.code
 
 
+@pytest.mark.contract("A22")
 def test_it_fetches_its_id_from_any_broker_and_then_sends():
     producer = Producer()
     one = producer.send()
@@ -27,6 +28,7 @@ def test_it_fetches_its_id_from_any_broker_and_then_sends():
     assert producer.sender.deadline() is None
 
 
+@pytest.mark.contract("A123")
 def test_five_batches_of_a_partition_are_in_flight_at_most():
     producer = started()
     for _ in range(7):
@@ -39,6 +41,7 @@ def test_five_batches_of_a_partition_are_in_flight_at_most():
     assert producer.stamps()[-1] == (0, 0, 5)
 
 
+@pytest.mark.contract("A132")
 def test_what_has_no_answer_goes_again_one_by_one_in_its_order():
     producer = started()
     batches = [producer.send() for _ in range(3)]
@@ -258,6 +261,19 @@ def test_without_a_right_to_an_id_everything_is_over():
     assert isinstance(one.error, errors.ClusterAuthorizationFailed)
 
 
+@pytest.mark.contract("A130")
+def test_it_looks_again_when_the_oldest_batch_expires_at_the_latest():
+    producer = started()
+    sent_ms = producer.now_ms
+    producer.send()
+    producer.poll()
+    producer.pass_ms(BACKOFF_MS)
+    producer.send(1)
+    producer.poll()
+    assert producer.sender.deadline() == sent_ms + DELIVERY_MS
+
+
+@pytest.mark.contract("A132")
 def test_the_backoff_grows_and_has_a_limit():
     producer = started()
     producer.send()

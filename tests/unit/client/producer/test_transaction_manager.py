@@ -75,6 +75,7 @@ def test_a_transaction_of_version_2():
     assert producer.stamps() == [(0, 1, 0)], "the answer has the epoch of the next transaction"
 
 
+@pytest.mark.contract("A71")
 def test_a_transaction_of_version_1():
     producer = started("tx", 1)
     producer.manager.begin()
@@ -189,6 +190,7 @@ def test_a_batch_of_the_next_transaction_of_version_2_tries_again():
 # Errors of batches
 
 
+@pytest.mark.contract("A69", "A150")
 @pytest.mark.parametrize(
     "error",
     [
@@ -260,6 +262,7 @@ def test_a_batch_that_is_given_up_fails_its_commit():
 # What it does not do
 
 
+@pytest.mark.contract("A147", "A149")
 @pytest.mark.parametrize("state", State)
 @pytest.mark.parametrize(
     "ask, needs",

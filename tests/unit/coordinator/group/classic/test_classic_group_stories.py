@@ -256,6 +256,7 @@ def test_an_older_attempt_of_the_same_member_is_let_go(story):
 # Sessions
 
 
+@pytest.mark.contract("B86")
 def test_a_member_that_is_silent_is_expired(story):
     first, second = story.stable_pair()
     story.advance(9000)
