@@ -162,10 +162,10 @@ def system(_: Options) -> list[Command]:
 
 STAGES: dict[str, Stage] = {
     "lint": Stage(1, lint),
-    "unit": Stage(4, unit),
+    "unit": Stage(6, unit),
     "pure": Stage(2, pure, {"ODRADEK_PURE": "1"}),
-    "pythons": Stage(4, pythons),
-    "property": Stage(3, properties),
+    "pythons": Stage(6, pythons),
+    "property": Stage(4, properties),
     "sim": Stage(8, simulation),
     "fuzz": Stage(1.5, fuzz),
     "interop": Stage(9, interop),
