@@ -14,10 +14,10 @@ async def until_open(call: BrokerCall, partitions: dict[str, int], timeout_ms: i
     deadline_ms = call.mono_ms() + min(timeout_ms, WAIT_MS_MAX)
     for topic, count in partitions.items():
         while (left_ms := deadline_ms - call.mono_ms()) > 0 and not _is_open(call, topic, count):
-            await replicas.openings.until_settled(topic, left_ms)
+            await replicas.unopened_topics.until_opened(topic, left_ms)
 
 
 def _is_open(call: BrokerCall, topic: str, count: int) -> bool:
     image = call.services.metadata.topic(topic)
     is_made = image is not None and len(image.partitions) >= count
-    return is_made and not call.services.replicas.openings.is_opening(topic)
+    return is_made and topic not in call.services.replicas.unopened_topics

@@ -30,14 +30,16 @@ if TYPE_CHECKING:
     from odradek.metadata.topics import TopicsDelta
     from odradek.replica.manager import ReplicaManager
 
-OPENINGS_IN_PARALLEL = 64  # partitions whose files are worked on; their jobs keep the executor busy
+OPENED_IN_PARALLEL = 64  # partitions whose files are worked on; their jobs keep the executor busy
 ROLES_PER_TURN = 256  # partitions that change their role before others get a turn of the reactor
 OPENED_PER_TURN = 64
 
 T = TypeVar("T")
 
 
-class Opening(NamedTuple):
+class LogToOpen(NamedTuple):
+    """A partition that is ours by the metadata, and whose log is to be found or made."""
+
     partition: Partition
     image: "PartitionRegistration"
     is_new: bool  # it has never been anywhere: it cannot lie in a dir that is offline
@@ -55,9 +57,9 @@ async def apply(
 ) -> None:
     topics = [] if delta.topics is None else list(delta.topics.changed.values())
     for changed in topics:
-        # From now on the metadata may tell of it. This one holds until the topic's partitions have begun openings of
-        # their own (`_change_roles`), which end when their logs are open.
-        replicas.openings.began(changed.image.name)
+        # From now on clients may hear of the topic. This reason to wait for it goes when `_change_roles` has added one
+        # for each of its logs, and those go when the logs are open.
+        replicas.unopened_topics.add(changed.image.name)
     before, replicas.roles_changed = replicas.roles_changed, replicas.loop.pending()
     mine = replicas.roles_changed
     try:
@@ -65,16 +67,16 @@ async def apply(
             await before
         if around is not None:
             around.before_roles()
-        ending, openings = await _change_roles(replicas, delta, image)
+        ending, logs = await _change_roles(replicas, delta, image)
         if around is not None:
             around.after_roles()
     finally:
         mine.resolve(None)
         for changed in topics:
-            replicas.openings.ended(changed.image.name)
+            replicas.unopened_topics.remove(changed.image.name)
     for each in ending:
         await each
-    await _in_parallel(replicas, openings, lambda opening: _open_counted(replicas, opening))
+    await _in_parallel(replicas, logs, lambda to_open: _open_counted(replicas, to_open))
 
 
 # Roles.
@@ -82,7 +84,7 @@ async def apply(
 
 async def _change_roles(
     replicas: "ReplicaManager", delta: "MetadataDelta", image: "MetadataImage"
-) -> tuple[list[Pending[None]], list[Opening]]:
+) -> tuple[list[Pending[None]], list[LogToOpen]]:
     """What is under way with the logs that end, and what is to be opened."""
     is_first = replicas.image is None
     replicas.image = image
@@ -93,14 +95,14 @@ async def _change_roles(
         ending.append(replicas.loop.spawn(_delete(replicas, ended)))
         if len(ended) == ROLES_PER_TURN:
             await replicas.loop.sleep(0)
-    openings: list[Opening] = []
+    logs: list[LogToOpen] = []
     for some in _some(_begin_all(replicas, delta.topics, is_first)):
-        for opening in filter(None, some):
-            replicas.openings.began(opening.partition.topic.name)
-            openings.append(opening)
+        for to_open in filter(None, some):
+            replicas.unopened_topics.add(to_open.partition.topic.name)
+            logs.append(to_open)
         if len(some) == ROLES_PER_TURN:
             await replicas.loop.sleep(0)
-    return ending, openings
+    return ending, logs
 
 
 def _some(items: Iterable[T]) -> Iterator[list[T]]:
@@ -129,7 +131,7 @@ def _end(hosted: HostedTopic, index: int) -> TopicPartition:
     return TopicPartition(hosted.name, index)
 
 
-def _begin_all(replicas: "ReplicaManager", topics: "TopicsDelta", is_first: bool) -> Iterator[Opening | None]:
+def _begin_all(replicas: "ReplicaManager", topics: "TopicsDelta", is_first: bool) -> Iterator[LogToOpen | None]:
     """Gives partitions their roles as they are taken from here; those without a log yet are to be opened."""
     for topic_id, changed in topics.changed.items():
         name = changed.image.name
@@ -145,7 +147,7 @@ def _begin_all(replicas: "ReplicaManager", topics: "TopicsDelta", is_first: bool
                 yield None
             else:
                 is_new = not is_first and index not in changed.image.partitions
-                yield Opening(partition, image, is_new)
+                yield LogToOpen(partition, image, is_new)
 
 
 def _hosted(replicas: "ReplicaManager", name: str, topic_id: bytes, index: int) -> Partition:
@@ -209,7 +211,7 @@ async def _in_parallel(
             if done % OPENED_PER_TURN == 0:
                 pause = replicas.loop.sleep(0)
 
-    workers = [replicas.loop.spawn(worker()) for _ in range(OPENINGS_IN_PARALLEL)]
+    workers = [replicas.loop.spawn(worker()) for _ in range(OPENED_IN_PARALLEL)]
     for each in workers:
         await each
 
@@ -221,16 +223,16 @@ async def _delete(replicas: "ReplicaManager", ended: list[TopicPartition]) -> No
         return  # a dir has failed, and was taken offline by whoever noticed
 
 
-async def _open_counted(replicas: "ReplicaManager", opening: Opening) -> None:
+async def _open_counted(replicas: "ReplicaManager", to_open: LogToOpen) -> None:
     try:
-        await _open(replicas, opening)
+        await _open(replicas, to_open)
     finally:
-        replicas.openings.ended(opening.partition.topic.name)
+        replicas.unopened_topics.remove(to_open.partition.topic.name)
 
 
-async def _open(replicas: "ReplicaManager", opening: Opening) -> None:
+async def _open(replicas: "ReplicaManager", to_open: LogToOpen) -> None:
     """An error leaves this partition offline, and the others alone."""
-    partition, image, is_new = opening
+    partition, image, is_new = to_open
     if partition.role is REMOVED:
         return  # it was ended before its turn
     topic = partition.topic

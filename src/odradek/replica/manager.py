@@ -30,10 +30,10 @@ from odradek.replica.fetch.session_cache import SessionCache
 from odradek.replica.fetch_entry import TopicKey
 from odradek.replica.isr import IsrProposal
 from odradek.replica.metrics import ReplicaMetrics
-from odradek.replica.openings import Openings
 from odradek.replica.partition import Partition
 from odradek.replica.roles import DAMAGED, DIR_FAILED
 from odradek.replica.topic import HostedTopic
+from odradek.replica.unopened_topics import UnopenedTopics
 
 if TYPE_CHECKING:
     from odradek.metadata.delta import MetadataDelta
@@ -75,12 +75,12 @@ class ReplicaManager:
         "node_id",
         "on_dir_failure",
         "on_opened",
-        "openings",
         "purgatories",
         "release",
         "roles_changed",
         "sessions",
         "topics",
+        "unopened_topics",
     )
 
     def __init__(
@@ -99,7 +99,7 @@ class ReplicaManager:
         self.loop = loop
         self._clock = loop.ports.clock
         self.logs = logs
-        self.openings = Openings(loop)
+        self.unopened_topics = UnopenedTopics(loop)
         self.node_id = node_id
         self.config = config
         self.release = release

@@ -46,10 +46,10 @@ def test_a_large_topic_takes_several_turns_and_is_all_led_in_the_end(plane):
     (topic_id,) = list(ids(1))[:1]
     task = begin(plane, *made("t", topic_id, MANY))
     assert len(list(plane.replicas.partitions())) == ROLES_PER_TURN
-    assert plane.replicas.openings.is_opening("t"), "whoever waits for the topic must not take it for open"
+    assert "t" in plane.replicas.unopened_topics, "whoever waits for the topic must not take it for open"
     settled(plane, task)
     assert [partition.leader is not None for partition in plane.replicas.partitions()] == [True] * MANY
-    assert not plane.replicas.openings.is_opening("t")
+    assert "t" not in plane.replicas.unopened_topics
 
 
 def test_the_next_delta_waits_for_the_roles_of_the_one_before(plane):

@@ -95,9 +95,9 @@ def _failures(manager: "LogManager") -> list[str]:
 
 async def _open(manager: "LogManager", known: Mapping[str, LookedAt]) -> None:
     jobs = {path: open_job(manager.disk, path, known.get(path)) for path in manager.dirs.by_path}
-    opening = [(manager.dirs.by_path[path], manager.jobs.submit(path, job)) for path, job in jobs.items()]
+    submitted = [(manager.dirs.by_path[path], manager.jobs.submit(path, job)) for path, job in jobs.items()]
     refusals = []
-    for log_dir, pending in opening:
+    for log_dir, pending in submitted:
         try:
             _opened(manager, log_dir, await pending)
         except LogDirRefused as refusal:

@@ -145,7 +145,7 @@ class DelayedShareFetch:
         return results, self._read_ready(ready, results)
 
     def _led(self, place: TopicIdPartition) -> LedSharePartition:
-        """From now on we hear of it. One that could not be opened is not tried again by the same fetch."""
+        """From now on we hear of it. One that could not be loaded is not tried again by the same fetch."""
         watched = self._watched.get(place)
         if watched is not None and watched.failure is not None:
             raise watched.failure
@@ -173,7 +173,7 @@ class DelayedShareFetch:
         return readable
 
     def _read_one(self, led: LedSharePartition, bytes_max: int, *, is_first: bool) -> reading.ReadBatches:
-        core = led.opened_core
+        core = led.loaded_core
         log = led.partition.leader_log()
         core.log_start_moved(log.log_start_offset)
         offset = core.next_fetch_offset()
@@ -201,7 +201,7 @@ class DelayedShareFetch:
                 results[place] = fetched
 
     def _acquire_one(self, led: LedSharePartition, read: reading.ReadBatches, left: int) -> Fetched:
-        core, config, parameters = led.opened_core, led.config, self._parameters
+        core, config, parameters = led.loaded_core, led.config, self._parameters
         limits = AcquireLimits(left, parameters.batch_size, config.locks_max, parameters.is_record_limit)
         lock_ms = self._manager.replicas.mono_ms() + config.lock_duration_ms
         before = core.next_fetch_offset()

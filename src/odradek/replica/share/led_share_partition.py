@@ -1,6 +1,6 @@
 """A share-partition as this broker leads it: its state read from the share coordinator, its changes written there.
 
-    OPENING ----> ACTIVE ----> ENDED
+    LOADING ----> ACTIVE ----> ENDED
        |                         ^     another leader, a state that was set up anew, nobody reads it any more
        +-------------------------+     the state cannot be read: whoever waits is told why
 
@@ -25,7 +25,7 @@ from odradek.replica.share.persisted import UNINITIALIZED_OFFSET, PersistedState
 if TYPE_CHECKING:
     from odradek.replica.manager import ReplicaManager
 
-OPENING, ACTIVE, ENDED = "opening", "active", "ended"
+LOADING, ACTIVE, ENDED = "loading", "active", "ended"
 RETRY_MS = 1000  # after the end of a lock could not be written
 
 _FENCED = (errors.FencedLeaderEpoch, errors.FencedStateEpoch, errors.UnknownTopicOrPartition, errors.InvalidRequest)
@@ -61,7 +61,7 @@ class LedSharePartition:
         "failure",
         "key",
         "leader_epoch",
-        "opened",
+        "loaded",
         "partition",
         "state",
     )
@@ -89,11 +89,11 @@ class LedSharePartition:
         self.partition = partition
         self.leader_epoch = partition.leader_epoch
         self.key = key
-        self.state = OPENING
+        self.state = LOADING
         self.failure: errors.KafkaError | None = None  # why it ended, if it was not a matter of course
         self.core: SharePartition | None = None
-        self.opened: Pending[None] = self._loop.pending()
-        self.opened.is_observed = True
+        self.loaded: Pending[None] = self._loop.pending()
+        self.loaded.is_observed = True
 
     def __repr__(self) -> str:
         return f"LedSharePartition({self.key.group_id}, {self.partition.name}@{self.leader_epoch}, {self.state})"
@@ -107,16 +107,16 @@ class LedSharePartition:
         return self.state is ACTIVE
 
     @property
-    def opened_core(self) -> SharePartition:
-        return present(self.core, "a share-partition that is read or acknowledged was opened before")
+    def loaded_core(self) -> SharePartition:
+        return present(self.core, "a share-partition that is read or acknowledged was loaded before")
 
     # Life
 
     def start(self) -> None:
         self.partition.add_waiter(self)
-        self._loop.spawn(self._open())
+        self._loop.spawn(self._load())
 
-    async def _open(self) -> None:
+    async def _load(self) -> None:
         try:
             persisted = await self._persister.read(self.key, self.leader_epoch)
             start_offset = persisted.start_offset
@@ -125,11 +125,11 @@ class LedSharePartition:
         except errors.KafkaError as error:
             self.end(_told(error))
             return
-        if self.state is not OPENING:
+        if self.state is not LOADING:
             return
         self.core = SharePartition(persisted, start_offset, self.config.delivery_limit)
         self.state = ACTIVE
-        self.opened.resolve(None)
+        self.loaded.resolve(None)
         for waiter in list(self._waiters):
             waiter.look()
 
@@ -158,7 +158,7 @@ class LedSharePartition:
         if self._timer is not None:
             self._timer.cancel()
         reason = error or errors.NotLeaderOrFollower()
-        self.opened.fail(reason)
+        self.loaded.fail(reason)
         queue, self._queue = self._queue, []
         for waiting in queue:
             waiting.written.fail(reason)
@@ -230,7 +230,7 @@ class LedSharePartition:
         self._end_if_idle()
 
     async def _write(self, transitions: list[Transition]) -> errors.KafkaError | None:
-        core = self.opened_core
+        core = self.loaded_core
         batches = sorted(batch for transition in transitions for batch in transition.batches)
         state = PersistedState(core.state_epoch, core.start_offset, tuple(batches))
         try:

@@ -117,8 +117,8 @@ class SharePartitionManager:
         if not config.may_renew and any(RENEW in each.types for each in acknowledgements):
             raise errors.InvalidRequest("This group may not renew locks: share.renew.acknowledge.enable is false.")
         led = self.led(group_id, place)
-        await led.opened
+        await led.loaded
         now_ms = self.replicas.mono_ms()
-        transition = led.opened_core.acknowledge(member_id, acknowledgements, now_ms, config.lock_duration_ms)
+        transition = led.loaded_core.acknowledge(member_id, acknowledgements, now_ms, config.lock_duration_ms)
         led.arm()
         return led.change(transition)

@@ -1,4 +1,4 @@
-"""Partitions whose logs are being opened, by topic, and who waits for that.
+"""Topics that cannot be written to yet, because logs of theirs are still to be opened, and who waits for that.
 
 The metadata tells of a new partition some milliseconds before its log is there. A client that writes in between gets
 NOT_LEADER_OR_FOLLOWER and tries again, which costs its records their order, or with acks=0 the records themselves. So
@@ -9,7 +9,9 @@ from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 
 
-class Openings:
+class UnopenedTopics:
+    """Counts, by topic, the reasons to wait: metadata that is being applied, and each log that is to be opened."""
+
     __slots__ = ("_counts", "_loop", "_waiting")
 
     def __init__(self, loop: Loop) -> None:
@@ -17,25 +19,26 @@ class Openings:
         self._counts: dict[str, int] = {}
         self._waiting: dict[str, Pending[None]] = {}
 
-    def began(self, topic: str) -> None:
+    def add(self, topic: str) -> None:
+        """There is one more reason to wait for the topic."""
         self._counts[topic] = self._counts.get(topic, 0) + 1
 
-    def ended(self, topic: str) -> None:
+    def remove(self, topic: str) -> None:
+        """One reason is gone; with the last one, whoever waits for the topic goes on."""
         self._counts[topic] -= 1
         if not self._counts[topic]:
             del self._counts[topic]
-            self.settled(topic)
+            if topic in self._waiting:
+                self._waiting.pop(topic).resolve(None)
 
-    def settled(self, topic: str) -> None:
-        """Metadata about the topic was applied: whoever waits goes on, unless logs are still to be opened."""
-        if topic not in self._counts and topic in self._waiting:
-            self._waiting.pop(topic).resolve(None)
-
-    def is_opening(self, topic: str) -> bool:
+    def __contains__(self, topic: str) -> bool:
         return topic in self._counts
 
-    def until_settled(self, topic: str, milliseconds: int) -> Pending[None]:
-        """Done when the next metadata about the topic, or what is under way, has been applied; or after that time."""
+    def until_opened(self, topic: str, milliseconds: int) -> Pending[None]:
+        """Done when the logs that the topic waits for are open, or after that time.
+
+        For a topic that waits for none it is done when the next metadata about the topic has been applied.
+        """
         pending = self._waiting.get(topic)
         if pending is None:
             pending = self._waiting[topic] = self._loop.pending()
