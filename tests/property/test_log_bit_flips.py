@@ -126,7 +126,7 @@ def served(broker, max_bytes):
             found += whole
             offset = whole[-1].last_offset + 1
     except errors.KafkaStorageError:  # it has come upon the damage, or somebody else has before
-        return found, broker.manager.dirs.set_aside(("topic", 0)).damage
+        return found, broker.manager.dirs.find_set_aside(("topic", 0)).damage
     return found, None
 
 
@@ -136,7 +136,7 @@ def read_it(broker, max_bytes, is_cold):
     if is_cold:
         broker.disk.evict()
     if broker.manager.get("topic", 0) is None:
-        return [], broker.manager.dirs.set_aside(("topic", 0)).damage
+        return [], broker.manager.dirs.find_set_aside(("topic", 0)).damage
     return served(broker, max_bytes)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from odradek.broker.lifecycle import BrokerLifecycle
 from odradek.broker.server_log import Logger
 from odradek.log import names
-from odradek.log.manager.log_dir import LogDir, SetAside
+from odradek.log.manager.log_dir import LogDir, SetAsideLog
 
 OnFatal = Callable[[str], None]
 STRAYS_SHOWN_MAX = 5
@@ -68,7 +68,7 @@ class DirFailures:
                     "missed, the topic id in its partition.metadata is not that of its topic; else it can be deleted"
                 )
 
-    def damaged(self, log_dir: LogDir, found: SetAside) -> None:
+    def damaged(self, log_dir: LogDir, found: SetAsideLog) -> None:
         name = names.dir_name(*found.topic_partition)
         self._log.error(
             f"partition {name} is set aside: {found.damage}; its clients get KAFKA_STORAGE_ERROR, all others are "

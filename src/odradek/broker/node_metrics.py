@@ -71,7 +71,7 @@ def _of_logs(logs: LogManager) -> Iterator[Collected]:
 def _of_damage(logs: LogManager) -> Iterator[Collected]:
     """The damaged partitions. Kafka takes the whole dir offline for one of them, and has nothing to count."""
     for log_dir in logs.dirs.online:
-        for (topic, partition), found in sorted(log_dir.set_aside.items()):
+        for (topic, partition), found in sorted(log_dir.set_aside_logs.items()):
             tags = {"topic": topic, "partition": str(partition), "file": found.damage.path}
             yield OURS, "Log", "DamagedAtByte", tags, found.damage.position or 0
 

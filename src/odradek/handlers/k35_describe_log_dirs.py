@@ -73,7 +73,7 @@ async def _describe(call: BrokerCall, log_dir: LogDir, wanted: Wanted | None) ->
 def _topics(call: BrokerCall, log_dir: LogDir, wanted: Wanted | None) -> list[DescribeLogDirsTopic]:
     topics: dict[str, list[DescribeLogDirsPartition]] = {}
     if not call.services.release.behaviour.omits_topics_without_answer:
-        topics = {topic: [] for topic, _ in sorted({*log_dir.logs, *log_dir.set_aside})}
+        topics = {topic: [] for topic, _ in sorted({*log_dir.logs, *log_dir.set_aside_logs})}
     for found in replicas_in(call.services.replicas, log_dir, wanted):
         partition = DescribeLogDirsPartition(
             partition_index=found.partition,

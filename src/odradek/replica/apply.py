@@ -256,7 +256,7 @@ async def _open(replicas: "ReplicaManager", to_open: LogToOpen) -> None:
 
 
 def _why_offline(replicas: "ReplicaManager", topic: str, index: int) -> Offline:
-    return DIR_FAILED if replicas.logs.dirs.set_aside(TopicPartition(topic, index)) is None else DAMAGED
+    return DIR_FAILED if replicas.logs.dirs.find_set_aside(TopicPartition(topic, index)) is None else DAMAGED
 
 
 def _assigned_dir(replicas: "ReplicaManager", image: "PartitionRegistration") -> str | None:

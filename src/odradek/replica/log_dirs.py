@@ -33,7 +33,7 @@ def replicas_in(replicas: "ReplicaManager", log_dir: LogDir, wanted: Wanted | No
     """`wanted` None is all. A log that is set aside is there too: it takes up its bytes, and has no lag to tell."""
     found = [
         ReplicaInDir(topic, index, aside.size, UNKNOWN_LAG, False)
-        for (topic, index), aside in sorted(log_dir.set_aside.items())
+        for (topic, index), aside in sorted(log_dir.set_aside_logs.items())
         if wanted is None or index in wanted.get(topic, ())
     ]
     for is_future, logs in ((False, log_dir.logs), (True, log_dir.futures)):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from odradek.broken_rule import present
 from odradek.config.sources import BrokerLayers
 from odradek.log.log import Log
-from odradek.log.manager.log_dir import LogDir, SetAside
+from odradek.log.manager.log_dir import LogDir, SetAsideLog
 from odradek.log.manager.manager import LogManager
 from odradek.metrics.registry import Registry
 from odradek.protocol import errors
@@ -271,7 +271,7 @@ class ReplicaManager:
         if self.on_dir_failure is not None:
             self.on_dir_failure(log_dir.path)
 
-    def _log_set_aside(self, log_dir: LogDir, found: SetAside) -> None:
+    def _log_set_aside(self, log_dir: LogDir, found: SetAsideLog) -> None:
         """Whoever waits for this partition is woken and told; the others do not notice.
 
         Where another broker has a replica, a fetcher would begin here: drop the log, make an empty one, fetch it all.

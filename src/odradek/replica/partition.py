@@ -7,14 +7,14 @@ that a request may do follows from it:
     Leader      takes appends and serves fetches            an epoch that is not ours: FENCED or UNKNOWN_LEADER_EPOCH
     Follower    has the log, and another broker leads       NOT_LEADER_OR_FOLLOWER
     Offline     its log dir has failed                      KAFKA_STORAGE_ERROR to everybody
-    SetAside    its log is damaged, its dir is not          KAFKA_STORAGE_ERROR to everybody
+    Damaged     its log is damaged, its dir is not          KAFKA_STORAGE_ERROR to everybody
     Removed     deleted, given to others, or we stop        NOT_LEADER_OR_FOLLOWER to who still holds it
 
               the log is open                 the metadata names another leader
     Opening -------------------> Leader <------------------------------------> Follower
        |                           |                                              |
        | it cannot be opened       |  the dir fails, or damage is found           |
-       +---> Offline, SetAside <---+----------------------------------------------+
+       +---> Offline, Damaged <----+----------------------------------------------+
                     |
                     +---> Leader or Follower, if a change of the metadata finds a log that can be opened
 

@@ -55,8 +55,8 @@ class Offline(Role):
         return f"{type(self).__name__}({self.reason})"
 
 
-class SetAside(Offline):
-    """The log itself is damaged, and kept from everybody; the other logs of its dir are served."""
+class Damaged(Offline):
+    """The log itself is damaged and was set aside; the other logs of its dir are served."""
 
     __slots__ = ()
 
@@ -69,5 +69,5 @@ class Removed(Role):
 
 OPENING = Opening()
 DIR_FAILED = Offline("its log dir has failed")
-DAMAGED = SetAside("its log is damaged and was set aside; the broker's log tells where")
+DAMAGED = Damaged("its log is damaged and was set aside; the broker's log tells where")
 REMOVED = Removed()

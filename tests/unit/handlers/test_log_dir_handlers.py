@@ -145,7 +145,7 @@ def test_a_topic_with_a_damaged_partition_can_be_deleted_and_made_again(damaged)
     damaged.delete_topic("t")
     damaged.create_topic("t", 2)
     assert damaged.produce("anew").base_offset == 0
-    assert not damaged.logs.dirs.by_path[A].set_aside
+    assert not damaged.logs.dirs.by_path[A].set_aside_logs
 
 
 def test_an_append_that_fails_takes_its_dir_offline(plane):

@@ -14,7 +14,7 @@ from odradek.log import names
 from odradek.log.config import LogConfig
 from odradek.log.loading.loaded import Recovered
 from odradek.log.log import Log
-from odradek.log.manager.log_dir import CHECKPOINTS, LogDir, PartitionDir, SetAside
+from odradek.log.manager.log_dir import CHECKPOINTS, LogDir, PartitionDir, SetAsideLog
 from odradek.log.manager.log_dirs import LogDirs
 from odradek.log.manager.partition_dirs import (
     DamagedPartition,
@@ -88,7 +88,7 @@ class DirLoading:
         dirs: LogDirs,
         log_dir: LogDir,
         build: Callable[[LoadedPartition], Log],
-        on_damaged: Callable[[LogDir, SetAside], None],
+        on_damaged: Callable[[LogDir, SetAsideLog], None],
         expiration_ms: int,
         on_progress: OnProgress | None,
         is_stray: IsStray | None,
@@ -210,7 +210,7 @@ class DirLoading:
         log_dir, to_load = self._log_dir, damaged.to_load
         offsets = {name: log_dir.checkpointed(name, to_load.topic_partition) for name in CHECKPOINTS}
         needs_recovery = not log_dir.had_clean_shutdown
-        found = SetAside(
+        found = SetAsideLog(
             to_load.topic_partition, to_load.directory, damaged.damage, offsets, damaged.size, needs_recovery
         )
         self._on_damaged(log_dir, found)

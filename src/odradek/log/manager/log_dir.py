@@ -82,8 +82,8 @@ class Saving(NamedTuple):
     ended: Pending[None]  # well or not
 
 
-class SetAside(NamedTuple):
-    """A log that is damaged, and is served to nobody: `set_aside.py`."""
+class SetAsideLog(NamedTuple):
+    """A log that is damaged: it is kept from everybody, and its files stay as they are (`set_aside.py`)."""
 
     topic_partition: TopicPartition
     directory: str
@@ -114,7 +114,7 @@ class LogDir:
         "partitions",
         "path",
         "saving",
-        "set_aside",
+        "set_aside_logs",
         "strays",
         "written",
     )
@@ -127,7 +127,7 @@ class LogDir:
         self.partitions: list[PartitionDir] = []  # found and not loaded yet
         self.logs: dict[TopicPartition, Log] = {}
         self.futures: dict[TopicPartition, Log] = {}
-        self.set_aside: dict[TopicPartition, SetAside] = {}
+        self.set_aside_logs: dict[TopicPartition, SetAsideLog] = {}
         self.offline: frozenset[TopicPartition] = frozenset()  # that went down with it
         self.condemned: dict[str, None] = {}  # directories that end in -delete, in order
         self.creating = 0  # logs whose job is under way: a new one goes where the fewest are or will be

@@ -15,7 +15,7 @@ from odradek.broken_rule import instance
 from odradek.log import checkpoint, names
 from odradek.log.failure import LogDamaged, LogDirFailure, LogFailure, storage_error
 from odradek.log.log import Log
-from odradek.log.manager.log_dir import CHECKPOINTS, LogDir, LogDirRefused, Saving, SetAside
+from odradek.log.manager.log_dir import CHECKPOINTS, LogDir, LogDirRefused, Saving, SetAsideLog
 from odradek.protocol import errors
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.jobs import JobQueue
@@ -24,7 +24,7 @@ from odradek.reactor.ports import Cancelled, Disk, Job, JobOf, R
 
 # Takes the dir, and whether it was the last one online.
 OnDirFailure = Callable[[LogDir, bool], None]
-OnDamage = Callable[[LogDir, SetAside], None]
+OnDamage = Callable[[LogDir, SetAsideLog], None]
 
 
 class LogDirs:
@@ -88,7 +88,7 @@ class LogDirs:
     def listen_to_damage(self, listener: OnDamage) -> None:
         self._damage_listeners.append(listener)
 
-    def tell_damage(self, log_dir: LogDir, found: SetAside) -> None:
+    def tell_damage(self, log_dir: LogDir, found: SetAsideLog) -> None:
         for listener in list(self._damage_listeners):
             listener(log_dir, found)
 
@@ -109,9 +109,9 @@ class LogDirs:
 
     # Failure.
 
-    def set_aside(self, topic_partition: TopicPartition) -> SetAside | None:
+    def find_set_aside(self, topic_partition: TopicPartition) -> SetAsideLog | None:
         for log_dir in self.online:
-            found = log_dir.set_aside.get(topic_partition)
+            found = log_dir.set_aside_logs.get(topic_partition)
             if found is not None:
                 return found
         return None
@@ -127,7 +127,7 @@ class LogDirs:
         if not log_dir.is_online:
             return
         log_dir.failure = failure
-        log_dir.offline = frozenset(log_dir.logs) | frozenset(log_dir.set_aside)
+        log_dir.offline = frozenset(log_dir.logs) | frozenset(log_dir.set_aside_logs)
         self._drop_logs(log_dir)
         for key in sorted(log_dir.keys):
             self.jobs.cancel(key)
@@ -235,7 +235,7 @@ class LogDirs:
 
 def offsets_for(log_dir: LogDir, name: str) -> dict[TopicPartition, int]:
     """What a checkpoint should say now; of a log that is set aside what it said before."""
-    offsets = {aside.topic_partition: aside.offsets.get(name) for aside in log_dir.set_aside.values()}
+    offsets = {aside.topic_partition: aside.offsets.get(name) for aside in log_dir.set_aside_logs.values()}
     for topic_partition, log in log_dir.all_logs():
         offsets[topic_partition] = checkpoint_offset(log_dir, name, topic_partition, log)
     return {topic_partition: offset for topic_partition, offset in offsets.items() if offset is not None}

@@ -13,7 +13,7 @@ from odradek.log import names
 from odradek.log.failure import LogDamaged
 from odradek.log.manager import set_aside
 from odradek.log.manager.dir_loading import IsStray
-from odradek.log.manager.log_dir import CHECKPOINTS, LogDir, SetAside
+from odradek.log.manager.log_dir import CHECKPOINTS, LogDir, SetAsideLog
 from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
@@ -52,14 +52,14 @@ def set_lost_aside(
 ) -> None:
     """When all logs are known: it may have moved to another dir."""
     for topic_partition in missed:
-        is_elsewhere = topic_partition in manager.current or manager.dirs.set_aside(topic_partition) is not None
+        is_elsewhere = topic_partition in manager.current or manager.dirs.find_set_aside(topic_partition) is not None
         if not is_elsewhere and (is_stray is None or not is_stray(*topic_partition, None)):
             set_aside.remember(manager, log_dir, _lost(log_dir, topic_partition))
 
 
-def _lost(log_dir: LogDir, topic_partition: TopicPartition) -> SetAside:
+def _lost(log_dir: LogDir, topic_partition: TopicPartition) -> SetAsideLog:
     offsets = {name: log_dir.checkpointed(name, topic_partition) for name in CHECKPOINTS}
     directory = f"{log_dir.path}/{names.dir_name(*topic_partition)}"
     told = reason(offsets[names.LOG_START_OFFSETS] or 0, offsets[names.RECOVERY_POINTS] or 0)
     # Nothing is left to be recovered: it keeps nobody from a clean stop.
-    return SetAside(topic_partition, directory, LogDamaged(told, directory), offsets, 0, needs_recovery=False)
+    return SetAsideLog(topic_partition, directory, LogDamaged(told, directory), offsets, 0, needs_recovery=False)

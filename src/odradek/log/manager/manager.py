@@ -257,7 +257,7 @@ class LogManager:
         self, topic_partition: TopicPartition, log_dir: LogDir, is_future: bool, is_new: bool
     ) -> None:
         shown = names.dir_name(*topic_partition)
-        if (aside := self.dirs.set_aside(topic_partition)) is not None:
+        if (aside := self.dirs.find_set_aside(topic_partition)) is not None:
             raise errors.KafkaStorageError(f"{shown} is set aside: {aside.damage}")
         if self.is_stopping:
             raise errors.KafkaStorageError(f"{shown} is not created: the broker is stopping.")
@@ -285,7 +285,7 @@ class LogManager:
 
     async def delete(self, topic: str, partition: int, *, is_future: bool = False) -> bool:
         """Takes the log out of service and renames its directory; its files go after file.delete.delay.ms."""
-        if not is_future and self.dirs.set_aside(TopicPartition(topic, partition)) is not None:
+        if not is_future and self.dirs.find_set_aside(TopicPartition(topic, partition)) is not None:
             await self.delete_all([TopicPartition(topic, partition)])
             return True
         return await self._put_out(topic, partition, is_future)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def _why_closed(manager: "LogManager", log: Log) -> errors.KafkaStorageError:
     """If somebody else has found damage in it meanwhile, the damage; what it has left otherwise, nobody has to know."""
     parsed = names.parse_dir_name(log.topic_partition)
-    aside = None if parsed is None else manager.dirs.set_aside(TopicPartition(*parsed[:2]))
+    aside = None if parsed is None else manager.dirs.find_set_aside(TopicPartition(*parsed[:2]))
     closed = f"The log of {log.topic_partition} was closed while it was read."
     return errors.KafkaStorageError(closed) if aside is None else aside.damage
 

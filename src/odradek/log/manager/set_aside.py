@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 from odradek.broken_rule import present
 from odradek.log import names
 from odradek.log.failure import LogDamaged
-from odradek.log.manager.log_dir import CHECKPOINTS, LogDir, SetAside
+from odradek.log.manager.log_dir import CHECKPOINTS, LogDir, SetAsideLog
 from odradek.log.manager.log_dirs import checkpoint_offset
 from odradek.protocol.topic_partition import TopicPartition
 
@@ -53,7 +53,7 @@ def take_out(
 ) -> None:
     """The damage may be in another log of the same partition: see `starting`."""
     offsets = {name: checkpoint_offset(log_dir, name, topic_partition, log) for name in CHECKPOINTS}
-    found = SetAside(topic_partition, log.directory, damage, offsets, log.size, needs_recovery=not is_settled(log))
+    found = SetAsideLog(topic_partition, log.directory, damage, offsets, log.size, needs_recovery=not is_settled(log))
     cleaned_to = manager.cleaner.checkpoints.get(log_dir.path, topic_partition)
     manager.unregister(topic_partition, log)
     if cleaned_to is not None:
@@ -67,12 +67,12 @@ def is_settled(log: "Log") -> bool:
     return is_flushed and (bool(log.snapshots) or not log.producers.entries)
 
 
-def remember(manager: "LogManager", log_dir: LogDir, found: SetAside) -> None:
+def remember(manager: "LogManager", log_dir: LogDir, found: SetAsideLog) -> None:
     if found.directory.endswith(names.FUTURE_DIR):
         manager.removals.in_background(_drop_copy(manager, log_dir, found))
         return
-    is_news = manager.dirs.set_aside(found.topic_partition) is None
-    log_dir.set_aside[found.topic_partition] = found
+    is_news = manager.dirs.find_set_aside(found.topic_partition) is None
+    log_dir.set_aside_logs[found.topic_partition] = found
     if is_news:
         manager.dirs.tell_damage(log_dir, found)
 
@@ -81,14 +81,14 @@ def forget(manager: "LogManager", topic_partition: TopicPartition) -> list[tuple
     """The partition is being deleted: the dirs and directories that it leaves."""
     left = []
     for log_dir in manager.dirs.online:
-        found = log_dir.set_aside.pop(topic_partition, None)
+        found = log_dir.set_aside_logs.pop(topic_partition, None)
         if found is not None:
             manager.cleaner.checkpoints.forget(log_dir.path, topic_partition)
             left.append((log_dir, found.directory))
     return left
 
 
-async def _drop_copy(manager: "LogManager", log_dir: LogDir, found: SetAside) -> None:
+async def _drop_copy(manager: "LogManager", log_dir: LogDir, found: SetAsideLog) -> None:
     await present(
         manager.start_ended, "a copy is dropped by a manager that was started"
     )  # until then nobody knows which logs there are

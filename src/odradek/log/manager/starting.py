@@ -159,10 +159,10 @@ async def _load(manager: "LogManager", is_stray: IsStray | None, on_progress: On
         await task
     _ensure_wanted(manager)
     for loading in loadings:
-        await _set_strays_aside(manager, loading)
+        await _rename_strays(manager, loading)
 
 
-async def _set_strays_aside(manager: "LogManager", loading: DirLoading) -> None:
+async def _rename_strays(manager: "LogManager", loading: DirLoading) -> None:
     for stray in loading.strays:
         log_dir = present(manager.dirs.holding(stray.directory), "a stray lies in one of the log dirs")
         try:
@@ -193,7 +193,7 @@ async def _merge(manager: "LogManager") -> None:
 
 async def _add(manager: "LogManager", topic_partition: TopicPartition, log: Log, *, is_future: bool) -> None:
     logs = manager.futures if is_future else manager.current
-    damaged = None if is_future else manager.dirs.set_aside(topic_partition)
+    damaged = None if is_future else manager.dirs.find_set_aside(topic_partition)
     if damaged is not None:  # nobody can tell which of the two is longer, before that one is repaired
         set_aside.take_out(manager, manager.dirs.of_log(log), topic_partition, log, damaged.damage)
         return

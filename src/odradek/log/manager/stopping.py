@@ -54,7 +54,7 @@ async def _stop_dir(manager: "LogManager", log_dir: LogDir, broker_epoch: int) -
             await manager.dirs.run(
                 log_dir, log_dir.path, manager.cleaner.checkpoints.save_job(manager.disk, log_dir.path)
             )
-        if not log_dir.is_unclean and not any(found.needs_recovery for found in log_dir.set_aside.values()):
+        if not log_dir.is_unclean and not any(found.needs_recovery for found in log_dir.set_aside_logs.values()):
             marker = clean_shutdown_marker(manager.topic_configs.layers.release, broker_epoch)
             await manager.dirs.run(log_dir, log_dir.path, mark_clean_job(manager.disk, log_dir.path, marker))
     except errors.KafkaStorageError:

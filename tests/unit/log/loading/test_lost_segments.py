@@ -43,7 +43,7 @@ def lose(broker, *base_offsets, kinds=(names.LOG,)):
 
 
 def damage_of(broker):
-    aside = broker.start().dirs.set_aside(("bad", 0))
+    aside = broker.start().dirs.find_set_aside(("bad", 0))
     assert aside is not None and broker.failed == []
     return aside.damage
 

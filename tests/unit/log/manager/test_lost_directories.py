@@ -43,7 +43,7 @@ def test_it_is_not_made_again_empty(broker, is_clean):
     fill(broker, is_clean=is_clean)
     remove_directory(broker)
     for _ in range(2):  # found again by the next start
-        aside = broker.start().dirs.set_aside(("bad", 0))
+        aside = broker.start().dirs.find_set_aside(("bad", 0))
         assert aside.damage.reason == "the directory is gone: the log ends at offset 0, it was on disk up to 3"
         assert aside.damage.path == DIRECTORY and broker.manager.get("good", 0) is not None
         with pytest.raises(errors.KafkaStorageError, match="set aside"):

@@ -113,6 +113,6 @@ def test_a_bit_that_flips_between_stop_and_start_sets_the_log_aside(dirs):
                 fetched_bytes(broker, log)
             assert (failure.value.path, failure.value.position) == (str(path), size // 2)
             assert not broker.manager.dirs.offline and broker.manager.get("topic", 0) is None
-            assert broker.manager.dirs.set_aside(("topic", 0)).damage is failure.value
+            assert broker.manager.dirs.find_set_aside(("topic", 0)).damage is failure.value
         broker.run(broker.manager.stop())
         broker.close()

@@ -201,7 +201,7 @@ def test_strays_are_recognised_and_kept(broker):
     assert broker.manager.dirs.by_path["data/a"].strays == ["data/a/topic-0.0123456789abcdef0123456789abcdef-stray"]
 
 
-def test_partitions_that_the_metadata_does_not_know_are_set_aside(broker):
+def test_partitions_that_the_metadata_does_not_know_become_strays(broker):
     broker.start()
     broker.append(broker.create("kept"), "a")
     broker.append(broker.create("gone", topic_id=OTHER_ID), "b")

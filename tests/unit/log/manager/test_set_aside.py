@@ -54,7 +54,7 @@ def test_damage_below_the_recovery_point_keeps_nobody_else_from_starting(broker)
     crash_with_damage_below_the_recovery_point(broker)
     manager = broker.start()
     assert broker.failed == [] and broker.set_aside == [("bad", 0)]
-    damage = manager.dirs.set_aside(("bad", 0)).damage
+    damage = manager.dirs.find_set_aside(("bad", 0)).damage
     assert (damage.path, damage.position) == (FIRST, 2 * BATCH_BYTES)
     assert len(values(manager.get("good", 0))) == 6
     with pytest.raises(errors.KafkaStorageError, match="set aside"):
@@ -170,7 +170,7 @@ def test_a_deleted_one_goes_and_can_be_made_again(broker, delete):
 def test_one_that_the_metadata_does_not_know_is_a_stray(broker):
     crash_with_damage_below_the_recovery_point(broker)
     broker.start(is_stray=lambda topic, partition, topic_id: topic == "bad")
-    assert broker.set_aside == [] and not broker.manager.dirs.by_path["data/a"].set_aside
+    assert broker.set_aside == [] and not broker.manager.dirs.by_path["data/a"].set_aside_logs
     assert any(name.startswith("bad-0.") and name.endswith(names.STRAY_DIR) for name in broker.names("data/a"))
 
 
