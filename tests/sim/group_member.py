@@ -12,7 +12,7 @@ from odradek.client.consumer.classic_membership import ClassicMembership
 from odradek.client.consumer.commits import OffsetCommits
 from odradek.client.consumer.consumer_membership import ConsumerMembership
 from odradek.client.consumer.coordinator_lookup import CoordinatorLookup
-from odradek.client.consumer.membership import MembershipConfig
+from odradek.client.consumer.group_membership import MembershipConfig
 from odradek.client.consumer.ownership import ASSIGN, NOTHING, REVOKE
 from odradek.client.core import ANY_BROKER, Send
 from odradek.protocol import releases

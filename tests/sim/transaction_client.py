@@ -262,14 +262,14 @@ class BadRoute:
 
     def __init__(self, broker, fate, late_ms=1000):
         self.loop = broker.server.loop
-        self.route = broker.server.broker.replicas.membership._inter_broker
+        self.route = broker.server.broker.replicas.transaction_coordinator._inter_broker
         self.fate = fate
         self.late_ms = late_ms
         self.held = []
-        coordinator = broker.server.broker.replicas.membership
+        coordinator = broker.server.broker.replicas.transaction_coordinator
         coordinator.markers._inter_broker = self
-        coordinator.ask("none", 0, 0, ("t", 0), is_add=False).is_observed = True
-        coordinator._membership._inter_broker = self
+        coordinator.add_or_verify("none", 0, 0, ("t", 0), is_add=False).is_observed = True
+        coordinator._add_partitions_sender._inter_broker = self
 
     def send(self, node_id, request):
         fate = self.fate(request)

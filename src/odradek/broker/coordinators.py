@@ -50,7 +50,7 @@ class Coordinators:
             self._add_shares(Shares(shared, replicas, self.groups, shares))
         register_groups(shared.metrics, self.groups)
         register_transactions(shared.metrics, self.transactions)
-        replicas.membership = self.transactions
+        replicas.transaction_coordinator = self.transactions
         replicas.on_opened = self._opened
 
     def _add_shares(self, shares: Shares) -> None:

@@ -95,7 +95,7 @@ async def _codes(call: BrokerCall, request: TxnOffsetCommitRequest, commits: lis
     )
     if guard is not None:
         producers = shard.partition.leader_log().producers
-        producers.check_membership(request.producer_id, request.producer_epoch, NO_SEQUENCE, guard)
+        producers.check_in_transaction(request.producer_id, request.producer_epoch, NO_SEQUENCE, guard)
     codes: list[int] = await groups.txn_offset_commit(sender, commits, request.producer_id, request.producer_epoch)
     return codes
 

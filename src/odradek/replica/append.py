@@ -136,18 +136,18 @@ async def _append_after_job(
     checked: CheckedRecords = await replicas.loop.submit(check_job(records, rules, request.now_ms))
     leader = partition.leading()  # it may have been lost meanwhile
     if request.guard is not None or replicas.verifies_transactions:
-        check_membership(leader.log, records, request.guard)
+        check_still_in_transaction(leader.log, records, request.guard)
     if request.acks == ACKS_ALL:
         leader.check_min_in_sync()
     appended = acknowledged(replicas, leader, leader.append(checked, request.now_ms, CLIENT), request)
     return await appended if isinstance(appended, Pending) else appended
 
 
-def check_membership(log: Log, records: Buffer, guard: VerificationGuard | None) -> None:
+def check_still_in_transaction(log: Log, records: Buffer, guard: VerificationGuard | None) -> None:
     """Time has passed since it was found that these records belong to an open transaction: do they still?"""
     if records[MAGIC_OFFSET] == MAGIC_MAX and records[ATTRIBUTES_OFFSET + 1] & TRANSACTIONAL_MASK:
         producer_id, producer_epoch, sequence = PRODUCER.unpack_from(records, PRODUCER_ID_OFFSET)
-        log.producers.check_membership(producer_id, producer_epoch, sequence, guard)
+        log.producers.check_in_transaction(producer_id, producer_epoch, sequence, guard)
 
 
 def check_job(records: bytearray, rules: ProduceRules, now_ms: int) -> Job:

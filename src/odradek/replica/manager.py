@@ -45,13 +45,13 @@ if TYPE_CHECKING:
 Propose = Callable[[Partition, IsrProposal], None]
 
 
-class Membership(Protocol):
-    """What is needed of the transaction coordinator's side: is this partition in that transaction?"""
+class PartitionVerifier(Protocol):
+    """What a leader needs of the transaction coordinator: it tells whether a partition is in a transaction."""
 
-    def ask(
+    def add_or_verify(
         self, transactional_id: str, producer_id: int, producer_epoch: int, partition: TopicPartition, *, is_add: bool
     ) -> Pending[None]:
-        """Fails with the coordinator's reason."""
+        """Done when the partition is in the transaction, with `is_add` because it was added; fails with the reason."""
         ...
 
 
@@ -70,7 +70,6 @@ class ReplicaManager:
         "is_min_in_sync_capped",
         "logs",
         "loop",
-        "membership",
         "metrics",
         "node_id",
         "on_dir_failure",
@@ -80,6 +79,7 @@ class ReplicaManager:
         "roles_changed",
         "sessions",
         "topics",
+        "transaction_coordinator",
         "unopened_topics",
     )
 
@@ -93,9 +93,9 @@ class ReplicaManager:
         *,
         release: Release,
         propose: Propose | None = None,
-        membership: Membership | None = None,
+        transaction_coordinator: PartitionVerifier | None = None,
     ) -> None:
-        """Without `propose` nobody else could be in sync: one node. Without `membership` nobody has transactions."""
+        """Without `propose` nobody else could be in sync: one node. Without a coordinator nobody has transactions."""
         self.loop = loop
         self._clock = loop.ports.clock
         self.logs = logs
@@ -114,7 +114,7 @@ class ReplicaManager:
         self.by_id: dict[bytes, HostedTopic] = {}
         self.image: MetadataImage | None = None
         self.roles_changed: Pending[None] | None = None  # by the last delta that was handed in
-        self.membership = membership
+        self.transaction_coordinator = transaction_coordinator
         self.on_dir_failure: Callable[[str], None] | None = None
         self.on_opened: Callable[[Partition], None] | None = None  # a partition whose log was opened has its role
         self._propose = propose

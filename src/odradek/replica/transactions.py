@@ -22,7 +22,7 @@ from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Buffer
 from odradek.records.layout import PRODUCER, PRODUCER_ID_OFFSET
-from odradek.replica.append import AppendRequest, append, check_membership
+from odradek.replica.append import AppendRequest, append, check_still_in_transaction
 from odradek.replica.partition import Partition
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def check_transaction(replicas: "ReplicaManager", partition: Partition, records:
     producer_id, producer_epoch, _ = _producer(records)
     if log.producers.has_open_transaction(producer_id, producer_epoch):
         return False
-    if replicas.membership is None:
+    if replicas.transaction_coordinator is None:
         raise errors.InvalidTxnState(NOT_ADDED)
     return True
 
@@ -81,7 +81,7 @@ async def _append_verified(
         guard = await joined(replicas, partition, transactional_id, *_producer(records), is_add=is_add)
     except errors.KafkaError as error:
         raise as_told_to_producers(error, request.version) from error
-    check_membership(partition.leader_log(), records, guard)
+    check_still_in_transaction(partition.leader_log(), records, guard)
     appended = append(replicas, partition, records, VerifiedAppend(request, guard))
     return await appended if isinstance(appended, Pending) else appended
 
@@ -124,12 +124,14 @@ async def _ask(
     *,
     is_add: bool,
 ) -> None:
-    membership = present(replicas.membership, "whoever asks about a transaction has found that somebody can tell")
+    coordinator = present(
+        replicas.transaction_coordinator, "whoever asks about a transaction has found that somebody can tell"
+    )
     key = TopicPartition(partition.topic.name, partition.index)
     until_ms = replicas.mono_ms() + (replicas.config.add_retry_ms_max or 0)
     while True:
         try:
-            await membership.ask(transactional_id, producer_id, producer_epoch, key, is_add=is_add)
+            await coordinator.add_or_verify(transactional_id, producer_id, producer_epoch, key, is_add=is_add)
             return
         except errors.ConcurrentTransactions:
             if not is_add or replicas.mono_ms() >= until_ms:

@@ -28,8 +28,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from odradek.client.consumer.assignors.assignor import NO_RACKS, Assignor, Racks
 from odradek.client.consumer.coordinator_lookup import CoordinatorLookup
+from odradek.client.consumer.group_membership import GroupMembership, MembershipConfig
 from odradek.client.consumer.leader_assignment import LeaderAssignment, assign_as_leader
-from odradek.client.consumer.membership import Membership, MembershipConfig
 from odradek.client.consumer.ownership import ASSIGN, LOSE, NOTHING, REVOKE, Identity, Partitions
 from odradek.client.consumer.subscription import decode_assignment, encode_subscription
 from odradek.client.core import Backoff, Destination, Send, Versions
@@ -52,7 +52,7 @@ PROTOCOL_TYPE = "consumer"
 _NAMES_MEMBERS = 3  # the first version of LeaveGroup that names several members
 
 
-class ClassicMembership(Membership):
+class ClassicMembership(GroupMembership):
     __slots__ = (
         "_assigned",
         "_heartbeat",

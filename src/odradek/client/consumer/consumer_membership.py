@@ -25,7 +25,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from odradek.client.consumer.coordinator_lookup import CoordinatorLookup
-from odradek.client.consumer.membership import Membership, MembershipConfig
+from odradek.client.consumer.group_membership import GroupMembership, MembershipConfig
 from odradek.client.consumer.ownership import ASSIGN, REVOKE, Identity, Partitions
 from odradek.client.core import Backoff, Destination, Send, Versions
 from odradek.protocol import errors
@@ -64,7 +64,7 @@ class _Told(NamedTuple):
     owned: Partitions
 
 
-class ConsumerMembership(Membership):
+class ConsumerMembership(GroupMembership):
     __slots__ = (
         "_has_told_regex",
         "_heartbeat",

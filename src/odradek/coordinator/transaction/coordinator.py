@@ -26,8 +26,8 @@ from odradek.replica.manager import ReplicaManager
 from odradek.replicated.record_decoder import RecordDecoder
 
 if TYPE_CHECKING:
+    from odradek.coordinator.transaction.add_partitions_sender import AddPartitionsSender
     from odradek.coordinator.transaction.markers import Markers
-    from odradek.coordinator.transaction.membership import Membership
     from odradek.metadata.delta import MetadataDelta
     from odradek.metadata.image import MetadataImage
 
@@ -51,10 +51,10 @@ class ProducerIdSource(Protocol):
 
 class TransactionCoordinator:
     __slots__ = (
+        "_add_partitions_sender",
         "_inter_broker",
         "_loop",
         "_markers",
-        "_membership",
         "_metadata",
         "_producer_ids",
         "_tell",
@@ -86,7 +86,7 @@ class TransactionCoordinator:
             config["transaction.remove.expired.transaction.cleanup.interval.ms"],
         )
         self._markers: Markers | None = None  # made for the first transaction
-        self._membership: Membership | None = None
+        self._add_partitions_sender: AddPartitionsSender | None = None
         self.when_verified: Callable[[int, int], None] = lambda took_ms, failures: None  # of partitions, in a round
         self.shards: Shards[TransactionCore] = Shards(
             replicas,
@@ -130,15 +130,18 @@ class TransactionCoordinator:
 
     # Requests
 
-    def ask(
+    def add_or_verify(
         self, transactional_id: str, producer_id: int, producer_epoch: int, partition: TopicPartition, *, is_add: bool
     ) -> Pending[None]:
-        """For the leader of a partition, wherever the coordinator is: `Membership.ask`."""
-        if self._membership is None:
-            from odradek.coordinator.transaction.membership import Membership
+        """For the leader of a partition, wherever the coordinator is: see `AddPartitionsSender`."""
+        if self._add_partitions_sender is None:
+            from odradek.coordinator.transaction.add_partitions_sender import AddPartitionsSender
 
-            self._membership = Membership(self._loop, self._inter_broker, self._metadata, self.when_verified)
-        return self._membership.ask(transactional_id, producer_id, producer_epoch, partition, is_add=is_add)
+            self._add_partitions_sender = AddPartitionsSender(
+                self._loop, self._inter_broker, self._metadata, self.when_verified
+            )
+        sender = self._add_partitions_sender
+        return sender.add_or_verify(transactional_id, producer_id, producer_epoch, partition, is_add=is_add)
 
     async def init_producer_id(
         self, transactional_id: str, timeout_ms: int, expected: ProducerIdAndEpoch | None

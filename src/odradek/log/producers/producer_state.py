@@ -117,7 +117,9 @@ class ProducerState:
         entry = self._entries.get(producer_id)
         return entry is not None and entry.has_open_transaction and entry.epoch == epoch
 
-    def check_membership(self, producer_id: int, epoch: int, sequence: int, guard: VerificationGuard | None) -> None:
+    def check_in_transaction(
+        self, producer_id: int, epoch: int, sequence: int, guard: VerificationGuard | None
+    ) -> None:
         """Whether a batch may be appended that its coordinator has let in a while ago, or needed not be asked about."""
         if self.has_open_transaction(producer_id, epoch):
             return

@@ -9,7 +9,7 @@ from odradek.client.consumer.assignors.by_name import by_name
 from odradek.client.consumer.classic_membership import ClassicMembership
 from odradek.client.consumer.consumer_membership import ConsumerMembership
 from odradek.client.consumer.coordinator_lookup import CoordinatorLookup
-from odradek.client.consumer.membership import MembershipConfig
+from odradek.client.consumer.group_membership import MembershipConfig
 from odradek.client.consumer.subscription import encode_assignment
 from odradek.client.core import ANY, Backoff
 from odradek.protocol.messages.k10_find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse

@@ -407,7 +407,7 @@ def add_answer(request, codes):
 def ask(gate, *questions):
     def work():
         asked = [
-            gate.transactions.ask(transactional_id, 1, epoch, ("t", index), is_add=is_add)
+            gate.transactions.add_or_verify(transactional_id, 1, epoch, ("t", index), is_add=is_add)
             for transactional_id, epoch, index, is_add in questions
         ]
         for each in asked:

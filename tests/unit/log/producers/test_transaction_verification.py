@@ -32,22 +32,22 @@ def first(log, epoch=0, sequence=0):
 def test_a_marker_takes_the_permission_away(log):
     producers = log.producers
     guard = producers.verifications.start(PRODUCER, 0, 0)
-    producers.check_membership(PRODUCER, 0, 0, guard)
+    producers.check_in_transaction(PRODUCER, 0, 0, guard)
     end(log, commit=False)
     with pytest.raises(errors.InvalidTxnState):
-        producers.check_membership(PRODUCER, 0, 0, guard)
+        producers.check_in_transaction(PRODUCER, 0, 0, guard)
     again = producers.verifications.start(PRODUCER, 0, 0)
-    producers.check_membership(PRODUCER, 0, 0, again)
+    producers.check_in_transaction(PRODUCER, 0, 0, again)
 
 
 def test_an_open_transaction_needs_no_permission(log):
     first(log)
-    log.producers.check_membership(PRODUCER, 0, 1, None)
+    log.producers.check_in_transaction(PRODUCER, 0, 1, None)
     with pytest.raises(errors.InvalidTxnState):
-        log.producers.check_membership(PRODUCER, 1, 0, None)
+        log.producers.check_in_transaction(PRODUCER, 1, 0, None)
     end(log)
     with pytest.raises(errors.InvalidTxnState):
-        log.producers.check_membership(PRODUCER, 0, 1, None)
+        log.producers.check_in_transaction(PRODUCER, 0, 1, None)
 
 
 def test_the_first_batch_uses_the_guard_up(log):
@@ -61,14 +61,14 @@ def test_a_later_batch_does_not_overtake_one_that_was_told_to_come_again(log):
     guard = verifications.start(PRODUCER, 0, 5)
     assert verifications.start(PRODUCER, 0, 8) is guard
     with pytest.raises(errors.OutOfOrderSequenceNumber):
-        log.producers.check_membership(PRODUCER, 0, 8, guard)
-    log.producers.check_membership(PRODUCER, 0, 5, guard)
+        log.producers.check_in_transaction(PRODUCER, 0, 8, guard)
+    log.producers.check_in_transaction(PRODUCER, 0, 5, guard)
 
 
 def test_a_producer_of_version_2_begins_with_0(log):
     guard = log.producers.verifications.start(PRODUCER, 0, 5, begins_at_0=True)
     with pytest.raises(errors.OutOfOrderSequenceNumber):
-        log.producers.check_membership(PRODUCER, 0, 5, guard)
+        log.producers.check_in_transaction(PRODUCER, 0, 5, guard)
 
 
 def test_epochs_of_guards():

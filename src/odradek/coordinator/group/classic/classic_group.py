@@ -5,7 +5,7 @@ all are held until the last one has come or the rebalance timeout is over; who h
 Then a generation begins: the coordinator takes the protocol that most members prefer among those that all know, names
 one member the leader and answers the joins, the leader's with everybody's metadata. In the second (CompletingRebalance)
 the leader works out who gets what and hands it in with SyncGroup; the other members' SyncGroups are held until then.
-With the assignment in the log the group is Stable, and members only send heartbeats. Whatever changes the membership
+With the assignment in the log the group is Stable, and members only send heartbeats. Whatever changes the members
 (somebody new, somebody gone, new metadata) begins the next rebalance; members learn of it from their heartbeats.
 
     from                  event                                                            to
@@ -22,19 +22,19 @@ With the assignment in the log the group is Stable, and members only send heartb
 
 The log holds a group as it is when nothing is under way: Empty, or Stable with its assignment. `replay` of such a
 record is what makes it so, at once after the append and again when the log is loaded. A rebalance itself is in memory
-only (`membership.py`): who has joined and who waits is lost with the coordinator, and members that were in the middle
-of it join again. Dead groups are simply gone.
+only (`group_in_memory.py`): who has joined and who waits is lost with the coordinator, and members that were in the
+middle of it join again. Dead groups are simply gone.
 """
 
-from odradek.coordinator.group.classic.membership import Membership
+from odradek.coordinator.group.classic.group_in_memory import GroupInMemory
 from odradek.coordinator.group.classic.written_group import WrittenGroup
 from odradek.protocol.messages.consumer_offsets import GroupMetadataValue
 
 
-class ClassicGroup(Membership):
+class ClassicGroup(GroupInMemory):
     """`written` is what the log says of the group, and `replay` its one writer; None if only its offsets are there.
 
-    Everything else, which `Membership` holds, is in memory only.
+    Everything else, which `GroupInMemory` holds, is in memory only.
     """
 
     __slots__ = ("written",)
@@ -57,5 +57,5 @@ class ClassicGroup(Membership):
         self.settle(self.written)
 
     def validate(self) -> None:
-        self.validate_membership()
+        self.validate_members()
         self.validate_rest(self.written)

@@ -9,9 +9,9 @@ from odradek.broken_rule import present
 from odradek.coordinator.core import Answer, Decided, Ticket
 from odradek.coordinator.group.classic import rebalancing
 from odradek.coordinator.group.classic.classic_group import ClassicGroup
+from odradek.coordinator.group.classic.group_in_memory import select_protocol
 from odradek.coordinator.group.classic.groups import ClassicGroups
 from odradek.coordinator.group.classic.member import Joiner, Member, protocols_of
-from odradek.coordinator.group.classic.membership import select_protocol
 from odradek.coordinator.group.classic.refusals import join_refusal
 from odradek.coordinator.group.classic.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
 from odradek.coordinator.group.deadlines import PENDING_MEMBER, SESSION

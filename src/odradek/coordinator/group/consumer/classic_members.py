@@ -21,7 +21,7 @@ from odradek.coordinator.group.consumer.member import (
     NO_TARGET,
     UNRELEASED_PARTITIONS,
     UNREVOKED_PARTITIONS,
-    ClassicMembership,
+    ClassicJoin,
     ConsumerMember,
     Target,
     places,
@@ -126,7 +126,7 @@ def _updated(
         topic_names=tuple(sorted(set(subscription.topics))),
         regex="",
         rebalance_timeout_ms=request.rebalance_timeout_ms,
-        classic=ClassicMembership(request.session_timeout_ms, protocols),
+        classic=ClassicJoin(request.session_timeout_ms, protocols),
     )
 
 
@@ -193,7 +193,7 @@ def _has_to_join(group: ConsumerGroup, member: ConsumerMember) -> bool:
 
 def _checked(
     group: ConsumerGroup, member_id: str, instance_id: str | None, generation: int
-) -> tuple[ConsumerMember, ClassicMembership]:
+) -> tuple[ConsumerMember, ClassicJoin]:
     member = known_member(group, member_id, instance_id)
     if member.classic is None:
         raise errors.UnknownMemberId(f"Member {member_id} does not use the classic protocol.")

@@ -30,7 +30,7 @@ from odradek.broken_rule import BrokenRuleError
 from odradek.coordinator.group.consumer.member import (
     STABLE,
     Assigned,
-    ClassicMembership,
+    ClassicJoin,
     ConsumerMember,
     Target,
     places,
@@ -241,11 +241,11 @@ def _assigned_of(topics: list[records.TopicPartitions], member_epoch: int) -> As
     }
 
 
-def _classic_of(metadata: records.ClassicMemberMetadata | None) -> ClassicMembership | None:
+def _classic_of(metadata: records.ClassicMemberMetadata | None) -> ClassicJoin | None:
     if metadata is None:
         return None
     protocols = tuple((each.name, bytes(each.metadata)) for each in metadata.supported_protocols)
-    return ClassicMembership(metadata.session_timeout_ms, protocols)
+    return ClassicJoin(metadata.session_timeout_ms, protocols)
 
 
 class ConsumerPlan(Plan[ConsumerGroup]):

@@ -16,8 +16,8 @@ NOTHING_ASSIGNED: Assigned = {}
 NO_TARGET: Target = {}
 
 
-class ClassicMembership(NamedTuple):
-    """What a member that speaks the classic protocol has brought along."""
+class ClassicJoin(NamedTuple):
+    """What a member that speaks the classic protocol said in its JoinGroup, and the other protocol has no field for."""
 
     session_timeout_ms: int
     protocols: Protocols
@@ -38,7 +38,7 @@ class ConsumerMember(NamedTuple):
     regex: str = ""
     rebalance_timeout_ms: int = -1
     server_assignor: str | None = None
-    classic: ClassicMembership | None = None
+    classic: ClassicJoin | None = None
     assigned: Assigned = NOTHING_ASSIGNED
     pending_revocation: Assigned = NOTHING_ASSIGNED
 

@@ -16,15 +16,15 @@ from odradek.broken_rule import present
 from odradek.coordinator.core import Answer
 from odradek.coordinator.group.classic import rebalancing
 from odradek.coordinator.group.classic.classic_group import ClassicGroup
+from odradek.coordinator.group.classic.group_in_memory import select_protocol
 from odradek.coordinator.group.classic.member import Member
-from odradek.coordinator.group.classic.membership import select_protocol
 from odradek.coordinator.group.classic.records import group_tombstone
 from odradek.coordinator.group.classic.states import CONSUMER, STABLE
 from odradek.coordinator.group.consumer import embedded, records
 from odradek.coordinator.group.consumer.downgraded import Downgraded
 from odradek.coordinator.group.consumer.group import ConsumerGroup, ConsumerPlan
 from odradek.coordinator.group.consumer.groups import ConsumerGroups
-from odradek.coordinator.group.consumer.member import NO_TARGET, ClassicMembership, ConsumerMember, places
+from odradek.coordinator.group.consumer.member import NO_TARGET, ClassicJoin, ConsumerMember, places
 from odradek.coordinator.group.epochs.group import FIRST_EPOCH
 from odradek.coordinator.group.plan import appended
 from odradek.coordinator.now import Now
@@ -108,7 +108,7 @@ def _converted(groups: ConsumerGroups, member: Member, epoch: int) -> ConsumerMe
         client_host=member.client_host,
         topic_names=tuple(sorted(set(subscription.topics))),
         rebalance_timeout_ms=member.rebalance_timeout_ms,
-        classic=ClassicMembership(member.session_timeout_ms, member.protocols),
+        classic=ClassicJoin(member.session_timeout_ms, member.protocols),
         assigned={topic_id: dict.fromkeys(partitions, epoch) for topic_id, partitions in assigned.items()},
     )
 

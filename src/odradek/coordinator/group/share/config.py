@@ -1,4 +1,4 @@
-"""What the membership of share groups asks of the configs."""
+"""What share groups ask of the configs."""
 
 from odradek.coordinator.group.protocol_config import ConfigValues, ProtocolConfig
 

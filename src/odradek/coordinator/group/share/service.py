@@ -1,4 +1,4 @@
-"""Share groups of a broker, towards requests: the membership from the shards, the state from the share coordinator.
+"""Share groups of a broker, towards requests: the members from the shards, the state from the share coordinator.
 
 What takes two steps at two coordinators is written down before and after: a step in between that fails is done again.
 """

@@ -40,7 +40,9 @@ class _Question(NamedTuple):
     answered: Pending[None]
 
 
-class Membership:
+class AddPartitionsSender:
+    """The questions of this broker's leaders, on their way to the coordinators that answer them."""
+
     __slots__ = ("_inter_broker", "_loop", "_metadata", "_queues", "_tell")
 
     def __init__(self, loop: Loop, inter_broker: Sender, metadata: MetadataCache, tell: Asked) -> None:
@@ -51,7 +53,7 @@ class Membership:
         self._metadata = metadata
         self._queues: PerNode[_Question] = PerNode(loop, self._deliver)
 
-    def ask(
+    def add_or_verify(
         self, transactional_id: str, producer_id: int, producer_epoch: int, partition: TopicPartition, *, is_add: bool
     ) -> Pending[None]:
         """Done when the partition is in the transaction; fails with the coordinator's reason why it is not."""

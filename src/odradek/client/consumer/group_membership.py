@@ -1,4 +1,5 @@
-"""What members of both protocols have in common: what they own, what their consumer has to do, and whether it lives.
+"""A consumer's membership in its group, as far as both protocols agree: which partitions it owns, what the consumer has
+to do when that changes, and whether the consumer lives.
 
 What a member owns and what is surely its own are not the same. A member that was cut off learns late that others have
 taken over; `assured` is what nobody else can have by the member's own clock: it counts from when it *sent* the last
@@ -30,7 +31,9 @@ class MembershipConfig(NamedTuple):
     rack_id: str | None = None
 
 
-class Membership(GroupRequests):
+class GroupMembership(GroupRequests):
+    """A consumer as a member of its group: the base of the cores of both protocols."""
+
     __slots__ = ("_awaits_poll", "_changes", "_heard_ms", "_polled_ms", "_quiet_ms", "config", "member_id", "owned")
 
     def __init__(

@@ -16,7 +16,7 @@ from odradek.coordinator.group.classic.written_group import WrittenGroup
 from odradek.protocol import errors
 
 
-class Membership:
+class GroupInMemory:
     """A classic group as its coordinator works with it: volatile by protocol, in Kafka as here.
 
     At rest (Empty, Stable) it says the same as the record that was written last, and `settle` has made it so. During a
@@ -215,7 +215,7 @@ class Membership:
                 self.static_members[member.instance_id] = member.member_id
         self.pending_sync &= set(self.members)
 
-    def validate_membership(self) -> None:
+    def validate_members(self) -> None:
         """Re-derives what is kept twice, and checks what each state promises."""
         static = {m.instance_id: m.member_id for m in self.members.values() if m.instance_id is not None}
         if self.static_members != static:
