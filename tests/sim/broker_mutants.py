@@ -88,7 +88,9 @@ def use_a_block_of_producer_ids_again(patch):
 
 
 def answer_metadata_before_the_commit(patch):
-    patch.setattr(Runtime, "_park", lambda self, pending, response, error: _finish(pending, response, error))
+    patch.setattr(
+        Runtime, "_answer_when_committed", lambda self, pending, response, error: _finish(pending, response, error)
+    )
 
 
 def commit_metadata_before_the_fsync(patch):

@@ -206,7 +206,7 @@ class Member:
         if self._giving_back_ms is None:
             self._giving_back_ms = self.now_ms
             self._commit_now(partitions)
-        return self.commits.is_settled(partitions) or self.now_ms >= self._giving_back_ms + GIVE_BACK_MS
+        return self.commits.has_nothing_open(partitions) or self.now_ms >= self._giving_back_ms + GIVE_BACK_MS
 
     # Commits
 

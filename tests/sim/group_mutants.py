@@ -24,7 +24,9 @@ from odradek.replicated.runtime import Runtime, _finish
 
 
 def answer_before_the_commit(patch):
-    patch.setattr(Runtime, "_park", lambda self, pending, response, error: _finish(pending, response, error))
+    patch.setattr(
+        Runtime, "_answer_when_committed", lambda self, pending, response, error: _finish(pending, response, error)
+    )
 
 
 def acknowledge_before_the_flush(patch):

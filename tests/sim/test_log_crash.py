@@ -112,7 +112,7 @@ class Story:
         facts = SegmentFacts(first.base_offset, sum(map(len, parts)), first.max_timestamp)
         deletion = log.replace_segments([facts], [first.base_offset, second.base_offset])
         run(sync_dir_job(disk, log.directory))
-        log.settle_replaced()
+        log.finish_replace()
         run(deletion.unlink_job(disk))
 
     def check_after(self, profile):

@@ -70,7 +70,7 @@ class Replacing:
 
     def settle(self):
         run(sync_dir_job(self.disk, self.log.directory))
-        self.log.settle_replaced()
+        self.log.finish_replace()
 
     def offsets_after(self, profile):
         self.partition.crash(profile)

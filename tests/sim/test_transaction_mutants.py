@@ -150,7 +150,7 @@ def send_markers_before_the_decision_is_committed(patch):
 
 
 def send_markers_once(patch):
-    patch.setattr(markers, "_SETTLED", frozenset(range(-1, 200)))
+    patch.setattr(markers, "_DONE_CODES", frozenset(range(-1, 200)))
 
 
 def complete_after_the_first_answer(patch):
@@ -159,7 +159,7 @@ def complete_after_the_first_answer(patch):
         await self._attempt(shard.epoch, txn, set(txn.partitions))
         return True
 
-    patch.setattr(markers.Markers, "_bring_until_settled", bring_once)
+    patch.setattr(markers.Markers, "_bring_to_all", bring_once)
 
 
 def mark_every_end_as_a_commit(patch):

@@ -26,7 +26,7 @@ def begin() -> None:
     gc.set_threshold(YOUNG_OBJECTS, NEVER, NEVER)
 
 
-def settle(loop: Loop) -> "Collector":
+def start_collector(loop: Loop) -> "Collector":
     """When it serves: what was made until now lives as long as the process."""
     if _growth() < GROWTH_OBJECTS:
         gc.collect()

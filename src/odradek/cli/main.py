@@ -7,7 +7,7 @@ from importlib import import_module
 
 from odradek.cli.command_parser import CommandParser
 from odradek.cli.failure import Failure
-from odradek.cli.output import OutputLost, complain, guarded_output, settled_errors
+from odradek.cli.output import OutputLost, complain, guarded_errors, guarded_output
 from odradek.version import VERSION
 
 COMMANDS = ("start", "storage", "log", "protocol")  # each is a module of this package, imported when it is needed
@@ -24,7 +24,7 @@ exit status:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; the exit status is as `odradek --help` says."""
-    with settled_errors():
+    with guarded_errors():
         return _status(arguments)
 
 

@@ -100,7 +100,7 @@ def _text_over(guard: Guard, standard: TextIO | None) -> io.TextIOWrapper:
 
 
 @contextmanager
-def settled_errors() -> Iterator[None]:
+def guarded_errors() -> Iterator[None]:
     """While it lasts there is a standard error; whoever closed it does not want to know what it says."""
     if sys.stderr is None:  # `print(file=None)` would speak on standard output
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - it stays until the end

@@ -12,7 +12,7 @@ from contextlib import suppress
 from importlib import import_module
 
 from odradek.cli.failure import Failure
-from odradek.cli.output import complain, settled_errors
+from odradek.cli.output import complain, guarded_errors
 
 Tool = Callable[[Sequence[str]], int]
 
@@ -26,7 +26,7 @@ _USAGE = "USAGE: kafka-run-class.sh [-daemon] [-name servicename] [-loggc] class
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    with settled_errors():
+    with guarded_errors():
         try:
             return _run(list(sys.argv[1:] if arguments is None else arguments))
         except Failure as failure:

@@ -156,7 +156,7 @@ class ServerProcess:
             self._show_log()
             self._warn()
             self._announce(server)
-            collector = garbage.settle(self._loop)
+            collector = garbage.start_collector(self._loop)
             Trimming(self._loop, collect=collector.collect).look_later()
             self._loop.run_until(server.stopped)
         return self._ended()

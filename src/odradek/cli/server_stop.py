@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from odradek.cli.failure import Failure
 from odradek.cli.kafka_server import overridden
-from odradek.cli.output import complain, settled_errors
+from odradek.cli.output import complain, guarded_errors
 from odradek.cli.server_properties import overrides, read_properties
 
 _MODULE, _CLASS = "odradek.cli.run_class", "kafka.Kafka"
@@ -20,7 +20,7 @@ _FILTERS = {"--process-role": "process.roles", "--node-id": "node.id"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    with settled_errors():
+    with guarded_errors():
         try:
             return stop(list(sys.argv[1:] if arguments is None else arguments))
         except Failure as failure:

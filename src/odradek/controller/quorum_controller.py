@@ -216,7 +216,7 @@ class QuorumController:
         return None
 
     def _become_active(self, epoch: int) -> None:
-        # A new epoch of ours: what was parked is refused. Nothing was lost on the way, but it may be half replayed.
+        # A new epoch of ours: whoever waits for a commit is refused. Nothing was lost, but it may be half replayed.
         if self.runtime.is_active and self.runtime.release():
             self._follow()
             return

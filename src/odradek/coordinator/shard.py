@@ -6,8 +6,9 @@
                               +------> FAILED <----+   a record that cannot be read or replayed
 
 The leader of a partition loads all of it, in slices that leave the reactor its turns, and then runs events: the runtime
-appends what the core decides and parks every answer until it is committed. The shard watches the partition: its high
-watermark opens the gate, a lost leadership ends the shard, and whoever waits is told NOT_COORDINATOR.
+appends what the core decides and holds every answer back until it is committed. The shard watches the partition: when
+its high watermark moves, answers are let go; a lost leadership ends the shard, and whoever waits is told
+NOT_COORDINATOR.
 
 Answers that wait for another event (a join for the other members) are tickets. The core keeps them and gives them back
 in an `Answer`; a shard that ends refuses all that are still out.

@@ -157,9 +157,9 @@ class Dispatcher(Generic[S]):
             return self._serve_with_faults(self.faults, route, call, request, frame, at)
         if route.takes_long:
             return self._answer(route, call, request)
-        # What follows is `_answer` and `_settled` for a handler that needs no permission for the whole request and is
-        # not async: produce, fetch and others like them. Their answer is nearly always there at once; if it is not,
-        # `_settled` goes on from where this has come to, and the handler has been called once either way.
+        # What follows is `_answer` and `_framed_or_parked` for a handler that needs no permission for the whole request
+        # and is not async: produce, fetch and others like them. Their answer is nearly always there at once; if it is
+        # not, `_framed_or_parked` goes on from where this has come to, and the handler has been called once either way.
         try:
             answer = route.handler(call, request)
             if type(answer) is route.response:
@@ -170,7 +170,7 @@ class Dispatcher(Generic[S]):
             raise
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
             return self._refused(route, call, request, error)
-        return self._settled(route, call, request, answer)
+        return self._framed_or_parked(route, call, request, answer)
 
     def _serve_first(self, connection: "ServerConnection | LocalConnection", frame: memoryview) -> Answered:
         """Serves the first frame with a pair of key and version, or refuses one that is not served."""
@@ -215,9 +215,9 @@ class Dispatcher(Generic[S]):
             raise
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
             return self._refused(route, call, request, error)
-        return self._settled(route, call, request, answer)
+        return self._framed_or_parked(route, call, request, answer)
 
-    def _settled(
+    def _framed_or_parked(
         self, route: _Route, call: Call[S], request: Request, answer: Response | Pending[Any] | None
     ) -> Answered:
         """What a handler has returned: its response, None for no answer, or something that it waits for."""

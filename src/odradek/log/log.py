@@ -309,9 +309,9 @@ class Log:
         """Compaction: the new segments, in `.swap` files that are durable, step in for those at `replaced`."""
         return replace.replace_segments(self, new, replaced)
 
-    def settle_replaced(self) -> None:
+    def finish_replace(self) -> None:
         """The names that `replace_segments` changed are durable: the new segments take their final ones."""
-        replace.settle_replaced(self)
+        replace.finish_replace(self)
 
     def delete_old_segments(self, now_ms: int) -> Deletion | None:
         """Retention: takes segments out of the log. Their files are renamed, later unlinked, by the deletion's jobs."""

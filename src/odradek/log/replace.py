@@ -3,7 +3,7 @@
     job       the new files are complete as .cleaned and synced; .swap; directory synced      (swap_job)
     reactor   the old ones leave the list and become .deleted, the new ones enter it          (replace_segments)
     job       directory synced                                                                (sync_dir_job)
-    reactor   .swap becomes the final name                                                    (settle_replaced)
+    reactor   .swap becomes the final name                                                    (finish_replace)
     job       the .deleted files are unlinked                                                 (Deletion)
 
 Without the sync between the renames, a crash could keep the new name of one segment and the old file of another that it
@@ -64,15 +64,15 @@ def _segment(log: "Log", facts: SegmentFacts, created_ms: int) -> Segment:
     return segment
 
 
-def settle_replaced(log: "Log") -> None:
+def finish_replace(log: "Log") -> None:
     for segment in log.segments:
         if segment.files.suffix:
-            _settle(log, segment)
+            _give_final_names(log, segment)
     failpoint("log.replace.after_new")
     log.has_new_names = True
 
 
-def _settle(log: "Log", segment: Segment) -> None:
+def _give_final_names(log: "Log", segment: Segment) -> None:
     paths = segment.paths
     for path in paths:
         log.storage.forget(path)

@@ -160,7 +160,7 @@ class ServerConnection(Connection):
                 if answer.__class__ is list:
                     out += answer
                 elif answer is not None:
-                    out += self._settle(answer, stats, before_us - started_us, now_us - before_us)
+                    out += self._take_or_park(answer, stats, before_us - started_us, now_us - before_us)
                 if now_us >= until_us:
                     if stats is not None and not self.blocked & PARKED:
                         stats.record(before_us - started_us, now_us - before_us)
@@ -196,7 +196,7 @@ class ServerConnection(Connection):
         if failure is not None:
             self.close_after_send(failure)
 
-    def _settle(self, pending: Any, stats: RequestStats | None, queue_us: int, local_us: int) -> "list[Part]":
+    def _take_or_park(self, pending: Any, stats: RequestStats | None, queue_us: int, local_us: int) -> "list[Part]":
         """What a Pending has already, or nothing: then this connection waits for it.
 
         It is a Pending[Answer] because it is no list, which mypy does not see where that is asked by class.

@@ -123,7 +123,7 @@ class JobQueue:
             wait_ms = throttle.wait_ms(now_ms)
             queued.timer = self._loop.after(wait_ms, lambda: self._run_slice_when_allowed(key, queued, throttle))
             return
-        # Taken now and settled at the end of the slice: another job of this throttle must not get the same bytes.
+        # Taken now, and corrected at the end of the slice: another job of this throttle must not get the same bytes.
         throttle.spend(allowance_bytes)
         queued.timer = None
         queued.allowance_bytes = allowance_bytes

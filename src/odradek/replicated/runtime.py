@@ -81,7 +81,7 @@ C = TypeVar("C", bound=Core)
 R = TypeVar("R")
 
 _Steps = Generator[None, None, Decision[Response]]  # of a decision; between two of them the loop may turn
-_Parked = tuple[int, Pending[Response], Response, BaseException | None]
+_Uncommitted = tuple[int, Pending[Response], Response, BaseException | None]
 
 
 class Runtime(Generic[C]):
@@ -91,8 +91,8 @@ class Runtime(Generic[C]):
         "_loop",
         "_make_core",
         "_on_fault",
-        "_parked",
         "_refusal",
+        "_uncommitted",
         "_under_way",
         "_waiting",
         "appended_offset",
@@ -120,7 +120,7 @@ class Runtime(Generic[C]):
         self._make_core = make_core
         self._on_fault = on_fault
         self._refusal = refusal  # what a caller gets while this node does not serve
-        self._parked: deque[_Parked] = deque()  # by rising offset
+        self._uncommitted: deque[_Uncommitted] = deque()  # answers that wait, by rising offset
         self._under_way: tuple[_Steps, Pending[Response]] | None = None  # the decision that is made in steps
         self._waiting: deque[tuple[Callable[[C], Decision[Response]], Pending[Response]]] = deque()  # events behind it
         self.core = make_core()
@@ -143,7 +143,7 @@ class Runtime(Generic[C]):
 
     def attach(self) -> None:
         """A fresh core that is ready to be loaded."""
-        self._fail_parked()
+        self._refuse_all()
         self.core = self._make_core()
         self.state = LOADING
         self.epoch = -1
@@ -177,7 +177,7 @@ class Runtime(Generic[C]):
     def release(self) -> bool:
         """Stops serving; True if the core has seen records that may yet be lost, so that it must be loaded anew."""
         is_dirty = self.appended_offset > min(self.replayed_offset, self.committed_offset)
-        self._fail_parked()
+        self._refuse_all()
         if self.state is ACTIVE:
             self.state = LOADING
         self.epoch = -1
@@ -210,9 +210,9 @@ class Runtime(Generic[C]):
             for batch in _batches(records, decision.is_atomic) if records else ():
                 self._append(batch)
         except Exception as error:  # noqa: BLE001 - the answer of this event, not of the runtime
-            self._park(pending, None, error)
+            self._answer_when_committed(pending, None, error)
         else:
-            self._park(pending, decision.response, None)
+            self._answer_when_committed(pending, decision.response, None)
 
     def _append(self, records: Sequence[Record]) -> None:
         last_offset = self._log.append(self.epoch, records)
@@ -229,9 +229,9 @@ class Runtime(Generic[C]):
         try:
             next(steps)
         except StopIteration as end:
-            self._park(pending, end.value.response, None)
+            self._answer_when_committed(pending, end.value.response, None)
         except Exception as error:  # noqa: BLE001 - the answer of this event, not of the runtime
-            self._park(pending, None, error)
+            self._answer_when_committed(pending, None, error)
         else:
             self._under_way = (steps, pending)
             self._loop.after(0, self._go_on_later)
@@ -287,9 +287,9 @@ class Runtime(Generic[C]):
         if offset <= self.committed_offset:
             return
         self.committed_offset = offset
-        parked = self._parked
-        while parked and parked[0][0] <= offset:
-            _, pending, response, error = parked.popleft()
+        uncommitted = self._uncommitted
+        while uncommitted and uncommitted[0][0] <= offset:
+            _, pending, response, error = uncommitted.popleft()
             _finish(pending, response, error)
 
     def _replay(self, records: Sequence[Record], last_offset: int) -> None:
@@ -299,24 +299,26 @@ class Runtime(Generic[C]):
                 replay(record, offset)
         except Exception as error:
             self.state = UNLOADED
-            self._fail_parked()
+            self._refuse_all()
             self._on_fault(error)
             raise
         self.replayed_offset = last_offset
         self.appended_offset = max(self.appended_offset, last_offset)
 
-    def _park(self, pending: Pending[Response], response: Response, error: BaseException | None) -> None:
+    def _answer_when_committed(
+        self, pending: Pending[Response], response: Response, error: BaseException | None
+    ) -> None:
         """A refusal waits as well: "that topic exists" may be said of one whose record is lost a moment later."""
         if self.replayed_offset <= self.committed_offset or self.state is not ACTIVE:
             _finish(pending, response, error)
         else:
-            self._parked.append((self.replayed_offset, pending, response, error))
+            self._uncommitted.append((self.replayed_offset, pending, response, error))
 
-    def _fail_parked(self) -> None:
-        parked, self._parked = self._parked, deque()
+    def _refuse_all(self) -> None:
+        uncommitted, self._uncommitted = self._uncommitted, deque()
         waiting, self._waiting = self._waiting, deque()
         under_way, self._under_way = self._under_way, None
-        for _, pending, _, _ in parked:
+        for _, pending, _, _ in uncommitted:
             pending.fail(self._refusal())
         if under_way is not None:
             under_way[0].close()

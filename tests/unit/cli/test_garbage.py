@@ -24,7 +24,7 @@ def server():
     garbage.begin()
     world = World(1)
     node = world.node("server")
-    garbage.settle(node.boot())
+    garbage.start_collector(node.boot())
     node.attend()
     yield world
     gc.set_threshold(*before)
@@ -59,7 +59,7 @@ def test_what_was_frozen_on_the_way_and_has_died_since_is_found_in_a_quiet_momen
     garbage.begin()
     loop = Loop(system_ports(threads=1))
     try:
-        garbage.settle(loop)
+        garbage.start_collector(loop)
         knot = Knot()
         gone = weakref.ref(knot)
         kept = [[number] for number in range(garbage.GROWTH_OBJECTS + 1000)]

@@ -290,7 +290,7 @@ def test_replaced_segments_are_read_under_their_new_names(partition):
     expected = [number for number in range(20) if number not in (6, 7)]
     assert numbers(partition) == expected
     run(sync_dir_job(disk, partition.directory))
-    log.settle_replaced()
+    log.finish_replace()
     assert numbers(partition) == expected
     run(deletion.unlink_job(disk))
     partition.reopen()

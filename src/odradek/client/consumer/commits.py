@@ -105,7 +105,7 @@ class OffsetCommits(GroupRequests):
             if self._sent is not None:
                 self._sent.pop(place, None)
 
-    def is_settled(self, places: Iterable[TopicPartition]) -> bool:
+    def has_nothing_open(self, places: Iterable[TopicPartition]) -> bool:
         """Nothing that was to be committed for them is still open."""
         return not any(place in self._to_commit or place in (self._sent or ()) for place in places)
 

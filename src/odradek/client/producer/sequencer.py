@@ -8,7 +8,7 @@ five, it answers again. So for every partition
 - a number is never given to other records, while anybody could still have the first ones.
 
 The last rule is why a batch that was given up after it had been sent (its partition is *unresolved* then) stops the
-partition until everything in flight is settled. If what remains follows the last acknowledgement, it was stored after
+partition until everything in flight has its end. If what remains follows the last acknowledgement, it was stored after
 all. If not, there is a gap that nothing can fill: the epoch is raised, and the numbers begin at 0 again. A producer
 without transactions does that by itself, its in-flight batches get new numbers. In a transaction the records that were
 given up are missing: it has to be aborted, and with its end comes the new epoch.
@@ -60,7 +60,7 @@ class PartitionSequences:
         if not self.has_acked or _is_at_or_after(sequence, self.last_acked_sequence):
             self.last_acked_sequence = sequence
 
-    def settle(self, batch: ProducerBatch) -> None:
+    def ended(self, batch: ProducerBatch) -> None:
         if batch in self.unacked:
             self.unacked.remove(batch)
 
@@ -75,7 +75,7 @@ class Sequencer:
         self.producer = NO_PRODUCER
 
     def set_producer(self, producer: ProducerIdAndEpoch) -> None:
-        """Partitions without batches in flight begin anew with their next one; the others when those are settled."""
+        """Partitions without batches in flight begin anew with their next one; the others when those have their end."""
         self.producer = producer
 
     def restart(self, producer: ProducerIdAndEpoch) -> None:
@@ -117,7 +117,7 @@ class Sequencer:
             known.acked(batch.last_sequence)
         elif not self._is_transactional:
             self._to_renumber[batch.partition] = None  # those behind it were counted from a number that is now missing
-        known.settle(batch)
+        known.ended(batch)
 
     def may_retry(self, batch: ProducerBatch, stamp: Stamp, error: errors.KafkaError, log_start_offset: int) -> bool:
         """Whether the same records may go out again. Notes if the epoch has to be raised before they do."""
@@ -154,7 +154,7 @@ class Sequencer:
     def gave_up(self, batch: ProducerBatch, *, may_be_stored: bool) -> None:
         """It will not go out again. `may_be_stored`: it was sent, and no broker has said that it refused it."""
         known = self.sequences(batch.partition)
-        known.settle(batch)
+        known.ended(batch)
         if not batch.has_sequence:
             return
         if may_be_stored or self._is_transactional:

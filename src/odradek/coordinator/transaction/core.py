@@ -166,7 +166,7 @@ class TransactionCore(ShardCore):
     def abort_overdue(
         self, now: Now, overdue: AbortOverdue, fresh_id: int | None
     ) -> Decided[ProducerIdAndEpoch | None]:
-        """None: once more with a fresh id. Whatever has happened meanwhile has settled it."""
+        """None: once more with a fresh id. A transaction that has ended or gone on meanwhile is left alone."""
         txn = self.transactions.get(overdue.transactional_id)
         if txn is None or txn.state != states.ONGOING or txn.producer != overdue.producer or not _is_overdue(txn, now):
             return Decided((), NO_PRODUCER)

@@ -36,7 +36,7 @@ TransactionShard = Shard[TransactionCore]
 Codes = dict[TopicPartition, int]
 
 # Nothing more to do for that partition: it has the marker, needs none, or cannot hold one.
-_SETTLED = frozenset(
+_DONE_CODES = frozenset(
     (0, errors.InvalidProducerEpoch.code, errors.UnsupportedForMessageFormat.code, errors.UnsupportedVersion.code)
 )
 
@@ -65,7 +65,7 @@ class Markers:
 
     async def _send(self, shard: TransactionShard, wanted: SendMarkers) -> None:
         try:
-            if await self._bring_until_settled(shard, wanted):
+            if await self._bring_to_all(shard, wanted):
                 await shard.run(lambda core: core.complete(shard.now(), wanted))
         except errors.KafkaError as error:
             self._tell(f"The completion of the transaction of {wanted.transactional_id} was not written.", error)
@@ -78,7 +78,7 @@ class Markers:
         self.unwritten -= 1
         self.send(shard, wanted)
 
-    async def _bring_until_settled(self, shard: TransactionShard, wanted: SendMarkers) -> bool:
+    async def _bring_to_all(self, shard: TransactionShard, wanted: SendMarkers) -> bool:
         """Brings the markers for as long as it takes, until every partition has its own.
 
         False if that is no longer our business.
@@ -93,7 +93,7 @@ class Markers:
                     f"A later coordinator than this one ends the transaction of {wanted.transactional_id}.", None
                 )
                 return False
-            left = {partition for partition, code in codes.items() if code not in _SETTLED}
+            left = {partition for partition, code in codes.items() if code not in _DONE_CODES}
             if not left:
                 return True
             is_leaderless = errors.LeaderNotAvailable.code in codes.values()

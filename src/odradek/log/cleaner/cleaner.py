@@ -331,7 +331,7 @@ class Cleaner:
         cleaning.replaced(replacement)
         await self._jobs.submit(log.directory, sync_dir_job(disk, log.directory))
         if not log.is_closed:
-            log.settle_replaced()
+            log.finish_replace()
         delay_ms = log.config.file_delete_delay_ms
         self._loop.after(delay_ms, lambda: self._jobs.submit(log.directory, deletion.unlink_job(disk)))
 

@@ -24,7 +24,7 @@ from odradek.log.loading.recovery import (
     recover,
     scan_job,
 )
-from odradek.log.loading.swap_files import settle
+from odradek.log.loading.swap_files import finish_or_undo
 from odradek.log.producers.producer_rebuild import rebuild_job
 from odradek.log.producers.producer_state import PRODUCER_ID_EXPIRATION_MS
 from odradek.log.segment.segment_scan import SegmentScan
@@ -85,7 +85,7 @@ class _Loader:
         loaded = self.loaded
         loaded.log_start_offset = log_start_offset
         loaded.epochs = self._read_epochs()
-        listing = settle(self.disk, self.directory, self.disk.list(self.directory))
+        listing = finish_or_undo(self.disk, self.directory, self.disk.list(self.directory))
         kinds = self._files_of_segments(listing)
         lost = lost_segments(
             kinds,
@@ -110,7 +110,7 @@ class _Loader:
             self._begin_at(log_start_offset)
         elif loaded.log_end_offset < recovery_point:
             self._refuse_missing(recovery_point)
-        self._settle_offsets(had_clean_shutdown, recovery_point, log_start_offset)
+        self._set_offsets(had_clean_shutdown, recovery_point, log_start_offset)
         bounds = range(loaded.segments[0].base_offset, loaded.log_end_offset + 1)
         drop_snapshots(self.disk, loaded, lambda offset: offset not in bounds)
         if had_clean_shutdown:
@@ -322,7 +322,7 @@ class _Loader:
         self.disk.fsync_dir(self.directory)
         self.loaded.producers.clear(offset)
 
-    def _settle_offsets(self, had_clean_shutdown: bool, recovery_point: int, log_start_offset: int) -> None:
+    def _set_offsets(self, had_clean_shutdown: bool, recovery_point: int, log_start_offset: int) -> None:
         loaded = self.loaded
         loaded.log_start_offset = max(log_start_offset, loaded.segments[0].base_offset)
         is_untouched = had_clean_shutdown and not loaded.unflushed

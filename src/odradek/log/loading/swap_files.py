@@ -21,7 +21,7 @@ _STATES = (names.DELETED, names.CLEANED, names.SWAP)
 Parsed = tuple[str, int, str, str]  # name, offset, kind, state
 
 
-def settle(disk: Disk, directory: str, listing: list[str]) -> list[str]:
+def finish_or_undo(disk: Disk, directory: str, listing: list[str]) -> list[str]:
     """Returns the names that are there afterwards."""
     parsed = [(name, *parts) for name in listing if (parts := names.split(name)) is not None]
     in_transit = [item for item in parsed if item[3].endswith(_STATES)]
@@ -54,12 +54,12 @@ def _without_unfinished(disk: Disk, directory: str, in_transit: list[Parsed]) ->
     return [item for item in swaps if item[1] < first]
 
 
-def _finish(disk: Disk, directory: str, swaps: list[Parsed], settled: list[Parsed]) -> None:
+def _finish(disk: Disk, directory: str, swaps: list[Parsed], final: list[Parsed]) -> None:
     if not swaps:
         return
     replaced = _replaced(disk, directory, swaps)
     if replaced is not None:
-        for name, offset, kind, _ in settled:
+        for name, offset, kind, _ in final:
             if kind in names.SEGMENT_FILES and replaced[0] <= offset < replaced[1]:
                 unlink_if_there(disk, f"{directory}/{name}")
         disk.fsync_dir(directory)

@@ -56,7 +56,7 @@ async def _truncate(manager: "LogManager", topic_partition: TopicPartition, log:
 async def _quiet(manager: "LogManager", log: Log) -> None:
     """No round of the cleaner, no rename by retention is under way: a new segment may get the name of an old one."""
     while manager.cleaner.is_cleaning(log) or manager.jobs.is_busy(log.directory):
-        await manager.dirs.settle(log.directory)
+        await manager.dirs.until_jobs_ended(log.directory)
         await manager.loop.sleep(0)  # whoever waits for the last job goes on first
 
 

@@ -35,7 +35,8 @@ class Gates:
         finally:
             self._open(partitions, gate, before)
 
-    async def settle(self) -> None:
+    async def until_idle(self) -> None:
+        """Waits until nothing is under way at any partition."""
         while self._last:
             await next(iter(self._last.values()))
 

@@ -163,8 +163,8 @@ class LogDirs:
             self.fail(log_dir, found)
         return found
 
-    async def settle(self, key: str) -> None:
-        """Until the jobs of this key that were there before have ended."""
+    async def until_jobs_ended(self, key: str) -> None:
+        """Waits for the jobs of this key that are there now, not for those that come later."""
         if self.jobs.is_busy(key):
             await self.jobs.submit(key, _nothing())
 

@@ -64,7 +64,7 @@ async def _replace(manager: "LogManager", topic_partition: TopicPartition) -> bo
     # caller comes again, and finds the copy durable enough.
     if future.recovery_point < current.recovery_point or future.has_new_names:
         await manager.flush(future)
-    await manager.dirs.settle(future.directory)  # jobs that know its old name
+    await manager.dirs.until_jobs_ended(future.directory)  # jobs that know its old name
     if future.log_end_offset < current.log_end_offset or future.recovery_point < current.recovery_point:
         return False
     if manager.jobs.is_busy(future.directory) or future.is_closed or current.is_closed:
@@ -73,7 +73,7 @@ async def _replace(manager: "LogManager", topic_partition: TopicPartition) -> bo
     source, target = manager.dirs.of_log(current), manager.dirs.of_log(future)
     _rename(manager, target, future, f"{target.path}/{names.dir_name(*topic_partition)}")
     _swap(manager, topic_partition, current, future)
-    await _settle(manager, topic_partition, source, target, current, future)
+    await _finish(manager, topic_partition, source, target, current, future)
     return True
 
 
@@ -118,7 +118,7 @@ def _swap(manager: "LogManager", topic_partition: TopicPartition, current: Log, 
         manager.on_replaced(topic_partition, future)
 
 
-async def _settle(
+async def _finish(
     manager: "LogManager",
     topic_partition: TopicPartition,
     source: LogDir,

@@ -68,7 +68,7 @@ class Removals:
     async def rename_all_out(self, log_dir: LogDir, leaving: Sequence[Leaving]) -> None:
         """Renames the directories of many partitions that are deleted together: one job, one fsync."""
         for directory, _, _ in leaving:
-            await self._dirs.settle(directory)  # its jobs were cancelled, and may still be at their last step
+            await self._dirs.until_jobs_ended(directory)  # its jobs were cancelled, and may still be at their last step
         renames = [
             (directory, f"{log_dir.path}/{self.unique_name(topic_partition, names.DELETE_DIR)}")
             for directory, topic_partition, _ in leaving

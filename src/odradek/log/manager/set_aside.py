@@ -53,7 +53,8 @@ def take_out(
 ) -> None:
     """The damage may be in another log of the same partition: see `starting`."""
     offsets = {name: checkpoint_offset(log_dir, name, topic_partition, log) for name in CHECKPOINTS}
-    found = SetAsideLog(topic_partition, log.directory, damage, offsets, log.size, needs_recovery=not is_settled(log))
+    needs_recovery = not is_all_on_disk(log)
+    found = SetAsideLog(topic_partition, log.directory, damage, offsets, log.size, needs_recovery)
     cleaned_to = manager.cleaner.checkpoints.get(log_dir.path, topic_partition)
     manager.unregister(topic_partition, log)
     if cleaned_to is not None:
@@ -61,7 +62,7 @@ def take_out(
     remember(manager, log_dir, found)
 
 
-def is_settled(log: "Log") -> bool:
+def is_all_on_disk(log: "Log") -> bool:
     """Whether the files hold all that a clean stop would have left in them: the log to its end, and its producers."""
     is_flushed = log.recovery_point == log.log_end_offset and not log.has_new_names
     return is_flushed and (bool(log.snapshots) or not log.producers.entries)

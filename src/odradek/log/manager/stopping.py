@@ -31,7 +31,7 @@ async def stop(manager: "LogManager", broker_epoch: int) -> None:
     await starting.give_up(manager)
     manager.schedules.stop()
     await manager.cleaner.stop()
-    await manager.gates.settle()
+    await manager.gates.until_idle()
     for task in manager.removals.give_up():
         await task
     if not manager.is_started:
@@ -47,7 +47,7 @@ async def stop(manager: "LogManager", broker_epoch: int) -> None:
 
 async def _stop_dir(manager: "LogManager", log_dir: LogDir, broker_epoch: int) -> None:
     try:
-        await _settle_removals(manager, log_dir)
+        await _cut_removals_short(manager, log_dir)
         await _close_logs(manager, log_dir)
         await manager.dirs.save_all(log_dir)
         if log_dir.path in manager.cleaner.checkpoints.changed_dirs:
@@ -63,10 +63,10 @@ async def _stop_dir(manager: "LogManager", log_dir: LogDir, broker_epoch: int) -
         log_dir.release_lock()
 
 
-async def _settle_removals(manager: "LogManager", log_dir: LogDir) -> None:
+async def _cut_removals_short(manager: "LogManager", log_dir: LogDir) -> None:
     """A removal may take long; the next start goes on with it."""
     manager.jobs.cancel(removals_key(log_dir))
-    await manager.dirs.settle(removals_key(log_dir))
+    await manager.dirs.until_jobs_ended(removals_key(log_dir))
 
 
 async def _close_logs(manager: "LogManager", log_dir: LogDir) -> None:
@@ -83,7 +83,7 @@ async def _close_some(manager: "LogManager", log_dir: LogDir, logs: list[Log]) -
     slices = Slices(manager.loop)
     while logs and log_dir.is_online:
         log = logs.pop()
-        await manager.dirs.settle(log.directory)
+        await manager.dirs.until_jobs_ended(log.directory)
         if not log.is_closed:
             await _close(manager, log_dir, log)
         await slices.pause_if_over()

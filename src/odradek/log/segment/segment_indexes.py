@@ -229,7 +229,7 @@ class SegmentIndexes:
         if doubted is None:
             return
         facts.close(end)
-        if facts.is_settled or end == doubted.end:
+        if facts.is_final or end == doubted.end:
             facts.is_known = True
             listed = self._aborted or []
             if not believes_index and facts.contradict(listed):

@@ -73,7 +73,7 @@ class TransactionFacts:
         self.first_markers: dict[int, tuple[int, bool]] = {}  # by producer: offset, whether it aborts
 
     @property
-    def is_settled(self) -> bool:
+    def is_final(self) -> bool:
         """Nothing that lies behind can change what was told of the range."""
         return self.end is not None and not self.open
 
@@ -82,7 +82,7 @@ class TransactionFacts:
         at = max(0, self.start - position)
         end = len(piece)
         unpack = _HEAD.unpack_from
-        while at + layout.HEADER_SIZE <= end and not self.is_settled:
+        while at + layout.HEADER_SIZE <= end and not self.is_final:
             base_offset, length, magic, attributes, delta, producer_id, records = unpack(piece, at)
             if position + at >= self._wanted_end and self.end is None:
                 self.close(position + at)
@@ -143,7 +143,7 @@ class TransactionFacts:
         return {producer: first for producer, first in self.open.items() if first.position < end_position}
 
     def absorb(self, following: "TransactionFacts") -> None:
-        """The facts of the range that begins where this one ends, both settled or the second at the segment's end."""
+        """The facts of the range that begins where this one ends, both final or the second at the segment's end."""
         known = {seen.transaction.last_offset for seen in self.aborted}
         self.aborted += (seen for seen in following.aborted if seen.transaction.last_offset not in known)
         self.aborted.sort(key=_last_offset)

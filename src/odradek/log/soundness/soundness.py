@@ -99,7 +99,7 @@ class RangeCheck:
 
     @property
     def is_over(self) -> bool:
-        return self.is_decided or (self.facts is not None and self.facts.is_settled)
+        return self.is_decided or (self.facts is not None and self.facts.is_final)
 
     @property
     def size(self) -> int:

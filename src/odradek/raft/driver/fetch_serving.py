@@ -1,4 +1,4 @@
-"""Fetches that the core lets through: answered with records, or parked until there are some."""
+"""Fetches that the core lets through: answered with records, or kept waiting until there are some."""
 
 from odradek.broken_rule import present
 from odradek.protocol import errors
@@ -33,17 +33,17 @@ class WaitingFetch(WaitingRequest):
 
 
 class FetchServing:
-    __slots__ = ("_parked", "_replica")
+    __slots__ = ("_replica", "_waiting")
 
     def __init__(self, replica: Replica) -> None:
         self._replica = replica
-        self._parked: dict[WaitingFetch, None] = {}
+        self._waiting: dict[WaitingFetch, None] = {}
 
     def serve(self, fetch: WaitingFetch) -> None:
         if self._has_news(fetch) or fetch.max_wait_ms <= 0:
             self._replica.loop.spawn(self._send_records(fetch))
         else:
-            self._parked[fetch] = None
+            self._waiting[fetch] = None
             fetch.timer = self._replica.loop.after(fetch.max_wait_ms, lambda: self._release(fetch))
 
     def _has_news(self, fetch: WaitingFetch) -> bool:
@@ -54,15 +54,15 @@ class FetchServing:
 
     def wake(self, *, everyone: bool = False) -> None:
         """Records came, or for everyone: the high watermark moved or leadership changed."""
-        for fetch in list(self._parked):
+        for fetch in list(self._waiting):
             if everyone or self._has_news(fetch):
                 self._release(fetch)
 
     def _release(self, fetch: WaitingFetch) -> None:
-        if fetch not in self._parked:
+        if fetch not in self._waiting:
             return
-        del self._parked[fetch]
-        present(fetch.timer, "a parked fetch has a timer").cancel()
+        del self._waiting[fetch]
+        present(fetch.timer, "a fetch that waits has a timer").cancel()
         self._replica.loop.spawn(self._send_records(fetch))
 
     async def _send_records(self, fetch: WaitingFetch) -> None:

@@ -130,11 +130,11 @@ class DelayedFetch(Pending[FetchResponse]):
             or not self.session.size
         ):
             return self._respond(reading)
-        return self._park(reading)
+        return self._watch_and_wait(reading)
 
     # Waiting.
 
-    def _park(self, reading: Reading) -> Pending[FetchResponse]:
+    def _watch_and_wait(self, reading: Reading) -> Pending[FetchResponse]:
         reading.release()
         for entry, data in reading.results:
             self._watch(entry, size_of(data))

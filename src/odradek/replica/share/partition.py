@@ -382,8 +382,8 @@ class SharePartition:
 
 
 def _are_alike(one: Run, other: Run) -> bool:
-    is_settled = one.state != ACQUIRED and one.state == other.state
-    return is_settled and one.count == other.count and one.to is None and other.to is None
+    is_with_nobody = one.state != ACQUIRED and one.state == other.state
+    return is_with_nobody and one.count == other.count and one.to is None and other.to is None
 
 
 def _told(taken: Sequence[Run], batch_size: int) -> list[Acquired]:

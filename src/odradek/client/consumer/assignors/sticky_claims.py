@@ -16,7 +16,7 @@ def exists(place: TopicPartition, partitions: Mapping[str, int]) -> bool:
     return 0 <= place[1] < partitions.get(place[0], 0)
 
 
-def settled(claims: Sequence[Claim], partitions: Mapping[str, int]) -> dict[str, list[TopicPartition]]:
+def undisputed(claims: Sequence[Claim], partitions: Mapping[str, int]) -> dict[str, list[TopicPartition]]:
     """By member, what it has had for certain: the latest generation is right; two of the same one are both wrong."""
     owner: dict[TopicPartition, Claim] = {}
     disputed = set()

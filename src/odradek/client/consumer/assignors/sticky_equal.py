@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 
 from odradek.client.consumer.assignors.assignor import Dealt, Subscriber
-from odradek.client.consumer.assignors.sticky_claims import Claim, settled
+from odradek.client.consumer.assignors.sticky_claims import Claim, undisputed
 from odradek.protocol.java_hash import in_java_order
 from odradek.protocol.topic_partition import TopicPartition
 
@@ -29,7 +29,7 @@ def assign_equal(partitions: Mapping[str, int], members: Sequence[Subscriber], c
     counts = {topic: partitions[topic] for topic in topics}
     quota = _Quota(sum(counts.values()), len(members))
     dealt: Dealt = {member.member_id: [] for member in members}
-    had = settled(claims, counts)
+    had = undisputed(claims, counts)
     for member in in_java_order(dealt):
         dealt[member] += _kept(sorted(had[member], key=_low_numbers_first), quota)
     taken = {place for places in dealt.values() for place in places}

@@ -54,7 +54,7 @@ class ClassicGroup(GroupInMemory):
     def replay(self, value: GroupMetadataValue) -> None:
         """A record of the group, just appended or found in the log: it ends the rebalance that led to it."""
         self.written = WrittenGroup.of(value)
-        self.settle(self.written)
+        self.become_written(self.written)
 
     def validate(self) -> None:
         self.validate_members()

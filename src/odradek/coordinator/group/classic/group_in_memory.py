@@ -19,9 +19,9 @@ from odradek.protocol import errors
 class GroupInMemory:
     """A classic group as its coordinator works with it: volatile by protocol, in Kafka as here.
 
-    At rest (Empty, Stable) it says the same as the record that was written last, and `settle` has made it so. During a
-    rebalance it runs ahead of the log: members come and go, a leader and a protocol are chosen, and the generation is
-    counted and told to the members before anything is written. All of that may be lost without harm:
+    At rest (Empty, Stable) it says the same as the record that was written last, and `become_written` has made it so.
+    During a rebalance it runs ahead of the log: members come and go, a leader and a protocol are chosen, and the
+    generation is counted and told to the members before anything is written. All of that may be lost without harm:
 
     - An append that fails changes nothing here. The rebalance stands where it stood, the leader is told the error and
       sends its SyncGroup again; a group that could not be written as empty is tried again (`rebalancing.RETRY_MS`).
@@ -190,7 +190,7 @@ class GroupInMemory:
         """The group to write when nobody is left in it."""
         return WrittenGroup(generation, self.protocol_type, since_ms=now_ms)
 
-    def settle(self, written: WrittenGroup) -> None:
+    def become_written(self, written: WrittenGroup) -> None:
         """Becomes what was written.
 
         A member that the record was made of keeps what the log does not hold: its tickets, all its protocols. One that

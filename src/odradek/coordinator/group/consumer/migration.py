@@ -66,8 +66,8 @@ def _write_members(groups: ConsumerGroups, plan: ConsumerPlan, classic: ClassicG
     members = [_converted(groups, member, epoch) for member in classic.members.values()]
     for member in members:
         plan.write(records.member(group_id, member))
-    is_settled = classic.state == STABLE
-    topics_hash = groups.topics.hash_of(plan.group.subscribed_topics()) if is_settled else UNKNOWN_TOPICS
+    is_stable = classic.state == STABLE
+    topics_hash = groups.topics.hash_of(plan.group.subscribed_topics()) if is_stable else UNKNOWN_TOPICS
     plan.write(records.group_epoch(group_id, epoch, topics_hash))
     taken: set[tuple[bytes, int]] = set()
     for member in members:

@@ -89,7 +89,7 @@ class ShareGroupService:
         for key, error in failures.items():
             self._tell(f"The share-partition {key.as_coordinator_key()} could not be set up.", error)
         try:
-            await self._settle(shard, wanted.group_id, wanted.topics, failures)
+            await self._write_initialized(shard, wanted.group_id, wanted.topics, failures)
         except errors.KafkaError as error:  # it is tried again: by the retry interval, or by the next coordinator
             self._tell(f"That the share group {wanted.group_id} is set up was not written.", error)
 
@@ -112,7 +112,7 @@ class ShareGroupService:
                 failures[key] = error
         return failures
 
-    async def _settle(
+    async def _write_initialized(
         self, shard: "Shard[GroupCore]", group_id: str, topics: Topics, failures: Collection[SharePartitionKey]
     ) -> None:
         failed = _topics_of(failures, topics)
@@ -178,7 +178,7 @@ class ShareGroupService:
         state_epoch = await shard.run(lambda core: state_topics.alter(core.shares, group_id, topics))
         failures = await self._set_up(state_epoch, starts)
         if topics:
-            await self._settle(shard, group_id, topics, failures)
+            await self._write_initialized(shard, group_id, topics, failures)
         return failures
 
     async def delete_offsets(self, group_id: str, topic_ids: Collection[bytes]) -> dict[bytes, errors.KafkaError]:

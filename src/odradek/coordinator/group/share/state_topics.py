@@ -53,9 +53,9 @@ def initialized(groups: ShareGroups, group_id: str, done: Topics, failed: Topics
         return Decided()
     groups.ended_initializing(group_id)
     topics = group.topics
-    settled = added(done, failed)
+    answered = added(done, failed)
     after = topics._replace(
-        initializing=without(topics.initializing, settled), initialized=added(topics.initialized, done)
+        initializing=without(topics.initializing, answered), initialized=added(topics.initialized, done)
     )
     return Decided(appended([records.state_topics(group_id, after)]))
 
