@@ -23,7 +23,7 @@ from odradek.records import check as checks
 from odradek.records.layout import HEADER_SIZE
 from odradek.records.record import Record
 from odradek.records.writer import BatchFields, record_batch
-from odradek.replica import append as replica_append
+from odradek.replica import produce as replica_produce
 from odradek.replica.roles import DAMAGED, DIR_FAILED
 from odradek.security import acl
 from replica_kit import SimPlane
@@ -60,7 +60,7 @@ def planes():
 def nothing_for_speed():
     with (
         mock.patch.object(k00_produce, "_produce_one", lambda *_: None),
-        mock.patch.object(replica_append, "check_common", lambda *_: None),
+        mock.patch.object(replica_produce, "check_common", lambda *_: None),
         mock.patch.object(checks, "check_common", lambda *_: None),
     ):
         yield

@@ -7,8 +7,8 @@ from odradek.log.producers.producer_entry import ProducerEntry
 from odradek.log.producers.producer_state import ProducerState
 from odradek.metadata.partition import PartitionRegistration
 from odradek.raft.metadata_log import MetadataLog
-from odradek.replica import append as replica_append
 from odradek.replica import apply as replica_apply
+from odradek.replica import produce as replica_produce
 from odradek.replica.leader import Leader
 from odradek.replicated.runtime import Runtime, _finish
 
@@ -19,17 +19,17 @@ def acknowledge_before_the_flush(patch):
     async def after_flush(replicas, leader, info, flushed, request):
         return info
 
-    patch.setattr(replica_append, "_after_flush", after_flush)
+    patch.setattr(replica_produce, "_after_flush", after_flush)
 
 
 def acknowledge_a_repeated_batch_before_the_flush(patch):
     """Whoever sends a batch again while it is being flushed is answered at once."""
-    before = replica_append._after_flush
+    before = replica_produce._after_flush
 
     async def after_flush(replicas, leader, info, flushed, request):
         return info if info.is_duplicate else await before(replicas, leader, info, flushed, request)
 
-    patch.setattr(replica_append, "_after_flush", after_flush)
+    patch.setattr(replica_produce, "_after_flush", after_flush)
 
 
 def show_what_is_not_flushed(patch):
@@ -103,7 +103,7 @@ def commit_metadata_before_the_fsync(patch):
 def keep_a_view_of_the_request(patch):
     """A parked request still points into the receive buffer."""
     patch.setattr(
-        replica_append,
+        replica_produce,
         "bytearray",
         lambda data: data if isinstance(data, memoryview) else bytearray(data),
         raising=False,

@@ -16,7 +16,7 @@ from odradek.coordinator.group.consumer.groups import ConsumerGroups
 from odradek.coordinator.group.core import GroupCore
 from odradek.coordinator.group.offsets import OffsetStore
 from odradek.protocol import errors
-from odradek.replica import append as replica_append
+from odradek.replica import produce as replica_produce
 from odradek.replica.leader import Leader
 from odradek.replicated.runtime import Runtime, _finish
 
@@ -37,7 +37,7 @@ def acknowledge_before_the_flush(patch):
         return info
 
     patch.setattr(Leader, "_flush", flush)
-    patch.setattr(replica_append, "_after_flush", after_flush)
+    patch.setattr(replica_produce, "_after_flush", after_flush)
 
 
 def forget_offsets_at_a_start(patch):

@@ -61,10 +61,10 @@ from odradek.protocol.messages.k00_produce import (
 from odradek.reactor.pending import Pending
 from odradek.records.check import check_request
 from odradek.records.layout import ATTRIBUTES_OFFSET, HEADER_SIZE
-from odradek.replica.append import AppendRequest, append, append_at_once
 from odradek.replica.delayed import all_of
 from odradek.replica.fetch_entry import TopicKey
 from odradek.replica.partition import Partition
+from odradek.replica.produce import ProduceParameters, append_at_once, check_and_append
 from odradek.replica.transactions import append_verified, check_transaction
 from odradek.security.acl import TOPIC, TRANSACTIONAL_ID, WRITE
 
@@ -203,10 +203,10 @@ def _counted(call: BrokerCall, answer: A) -> A:
     return answer
 
 
-class _Production(AppendRequest):
+class _Production(ProduceParameters):
     """A request under way: what its partitions have in common, and what is needed only if one of them fails or waits.
 
-    It sets the fields of `AppendRequest` itself: that saves a call for each request.
+    It sets the fields of `ProduceParameters` itself: that saves a call for each request.
     """
 
     __slots__ = ("_call", "_hints", "_replicas", "_request", "has_failed", "waits")
@@ -251,7 +251,7 @@ class _Production(AppendRequest):
             if is_transactional(records) and check_transaction(self._replicas, partition, records, self.version):
                 self.waits.append((self._verified(partition, records), answer, partition))
                 return answer
-            info = append(self._replicas, partition, records, self)
+            info = check_and_append(self._replicas, partition, records, self)
         except errors.KafkaError as error:
             self._failed(answer, error, partition, key, records)
             return answer

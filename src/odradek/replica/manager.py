@@ -4,8 +4,8 @@ It belongs to the reactor's thread. The metadata log decides which partitions ar
 requests find a partition by the name or the id of its topic. A partition that the metadata names and that has no open
 log yet answers NOT_LEADER_OR_FOLLOWER: clients come again, and never see half a partition.
 
-The parts have their own files: `apply.py` (metadata), `append.py` (produce), `fetch/`, `share/`, `offsets.py`,
-`deletion.py`, `log_dirs.py` and `mover.py`.
+The parts have their own files: `apply.py` (metadata), `produce.py`, `fetch/`, `share/`, `offsets.py`, `deletion.py`,
+`log_dirs.py` and `mover.py`.
 """
 
 from collections.abc import Callable, Iterator

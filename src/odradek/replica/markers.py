@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from odradek.log.append import AppendInfo
 from odradek.reactor.pending import Pending
-from odradek.replica.append import ACKS_ALL, acknowledged
 from odradek.replica.partition import Partition
+from odradek.replica.produce import ACKS_ALL, acknowledged
 from odradek.replicated.log_record import EndMarker
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import Buffer
 from odradek.records.layout import PRODUCER, PRODUCER_ID_OFFSET
-from odradek.replica.append import AppendRequest, append, check_still_in_transaction
 from odradek.replica.partition import Partition
+from odradek.replica.produce import ProduceParameters, check_and_append, check_still_in_transaction
 
 if TYPE_CHECKING:
     from odradek.replica.manager import ReplicaManager
@@ -42,12 +42,12 @@ _PASSING = (
 )
 
 
-class VerifiedAppend(AppendRequest):
-    """An append that waited for the coordinator's word, and may have been overtaken by a marker."""
+class VerifiedParameters(ProduceParameters):
+    """Those of an append that waited for the coordinator's word, and may have been overtaken by a marker."""
 
     __slots__ = ("guard",)  # in the place of the base's None
 
-    def __init__(self, request: AppendRequest, guard: VerificationGuard) -> None:
+    def __init__(self, request: ProduceParameters, guard: VerificationGuard) -> None:
         super().__init__(request.acks, request.timeout_ms, request.version, request.now_ms)
         self.guard = guard
 
@@ -68,13 +68,21 @@ def check_transaction(replicas: "ReplicaManager", partition: Partition, records:
 
 
 def append_verified(
-    replicas: "ReplicaManager", partition: Partition, records: bytearray, transactional_id: str, request: AppendRequest
+    replicas: "ReplicaManager",
+    partition: Partition,
+    records: bytearray,
+    transactional_id: str,
+    request: ProduceParameters,
 ) -> Pending[AppendInfo]:
     return replicas.loop.spawn(_append_verified(replicas, partition, records, transactional_id, request))
 
 
 async def _append_verified(
-    replicas: "ReplicaManager", partition: Partition, records: bytearray, transactional_id: str, request: AppendRequest
+    replicas: "ReplicaManager",
+    partition: Partition,
+    records: bytearray,
+    transactional_id: str,
+    request: ProduceParameters,
 ) -> AppendInfo:
     is_add = request.version >= ADD_VERSION_MIN
     try:
@@ -82,7 +90,7 @@ async def _append_verified(
     except errors.KafkaError as error:
         raise as_told_to_producers(error, request.version) from error
     check_still_in_transaction(partition.leader_log(), records, guard)
-    appended = append(replicas, partition, records, VerifiedAppend(request, guard))
+    appended = check_and_append(replicas, partition, records, VerifiedParameters(request, guard))
     return await appended if isinstance(appended, Pending) else appended
 
 

@@ -8,8 +8,8 @@ from log_kit import NOW, batch
 from odradek.protocol import errors
 from odradek.protocol.frames import OFFSETS
 from odradek.protocol.messages.consumer_offsets import OffsetCommitKey
-from odradek.replica.append import AppendRequest, append
 from odradek.replica.markers import append_marker
+from odradek.replica.produce import ProduceParameters, check_and_append
 from odradek.replica.roles import DIR_FAILED
 from odradek.replicated.log_record import EndMarker, LogRecord
 from odradek.replicated.partition_log import PartitionLog
@@ -18,7 +18,7 @@ from replica_kit import SimPlane
 
 def produce(plane):
     records = memoryview(bytearray(batch(b"a")))
-    return append(plane.replicas, plane.partition(), records, AppendRequest(1, 1000, 9, NOW))
+    return check_and_append(plane.replicas, plane.partition(), records, ProduceParameters(1, 1000, 9, NOW))
 
 
 def end_transaction(plane):

@@ -4,7 +4,7 @@
     append     in the order in which the checks have ended; the log itself judges sequences at that moment
     answer     at once with acks=1; with acks=all when it is committed; with flush.messages when it is on disk
 
-`append` returns what is known at once, or a Pending of it. The append itself is the leader's (`leader.py`).
+`check_and_append` returns what is known at once, or a Pending of it. The append itself is the leader's (`leader.py`).
 """
 
 from typing import TYPE_CHECKING, Protocol
@@ -41,7 +41,7 @@ JOB_BYTES_MIN = 64 * 1024
 UNPACKED_BYTES_MAX = 1024 * 1024  # of a compressed batch that is checked on the reactor's thread: some milliseconds
 
 
-class AppendRequest:
+class ProduceParameters:
     """What holds for all partitions of a Produce request."""
 
     __slots__ = ("acks", "now_ms", "timeout_ms", "version")
@@ -65,10 +65,10 @@ class Acknowledgement(Protocol):
 def append_at_once(
     replicas: "ReplicaManager", partition: Partition, records: memoryview, now_ms: int, request: Acknowledgement
 ) -> AppendInfo | Pending[AppendInfo] | None:
-    """`append` for what nearly every request brings, and None for anything else; then nothing has happened yet.
+    """Does `check_and_append` for what nearly every request brings. None for anything else: nothing has happened yet.
 
-    It takes the steps of `append` in the same order. Where those of `append` could raise or wait (no leader, records
-    that are not plain, too few replicas in sync) it has returned before it counts or writes anything.
+    It takes the steps of `check_and_append` in the same order. Where those could raise or wait (no leader, records that
+    are not plain, too few replicas in sync) it has returned before it counts or writes anything.
     """
     leader = partition.leader
     if leader is None or records.readonly:
@@ -82,8 +82,8 @@ def append_at_once(
     return acknowledged(replicas, leader, leader.append(checked, now_ms, CLIENT), request)
 
 
-def append(
-    replicas: "ReplicaManager", partition: Partition, records: Buffer | None, request: AppendRequest
+def check_and_append(
+    replicas: "ReplicaManager", partition: Partition, records: Buffer | None, request: ProduceParameters
 ) -> AppendInfo | Pending[AppendInfo]:
     """Appends to a partition that we lead; raises what is wrong with the records or the partition."""
     partition.topic.produces.count += 1  # whatever becomes of it
@@ -129,7 +129,7 @@ def is_long_job(records: Buffer, rules: ProduceRules) -> bool:
 
 
 async def _append_after_job(
-    replicas: "ReplicaManager", partition: Partition, records: bytearray, request: AppendRequest
+    replicas: "ReplicaManager", partition: Partition, records: bytearray, request: ProduceParameters
 ) -> AppendInfo:
     """`records` is a copy: the request's buffer is gone by the time the job has ended."""
     rules = partition.leader_log().rules
