@@ -12,7 +12,7 @@ from odradek.channel.client_connection import PLAINTEXT, ChannelSecurity
 from odradek.channel.config import ChannelConfig
 from odradek.channel.core import ANY, COORDINATOR, Destination
 from odradek.channel.errors import Disconnected
-from odradek.channel.in_flight import Answer
+from odradek.channel.in_flight import PendingResponse
 from odradek.channel.metadata import Metadata
 from odradek.channel.metadata_updater import MetadataUpdater
 from odradek.channel.metrics import ChannelMetrics
@@ -53,13 +53,13 @@ class Channel:
         version: int | None = None,
         timeout_ms: int | None = None,
         expects_response: bool = True,
-    ) -> Answer:
+    ) -> PendingResponse:
         """The response. Fails if it cannot be sent now, was not answered in time, or if nobody knows."""
         timeout_ms = self.client.config.request_timeout_ms if timeout_ms is None else timeout_ms
         try:
             node = self._node(destination)
         except KafkaError as error:
-            failed: Answer = self.loop.pending()
+            failed: PendingResponse = self.loop.pending()
             failed.fail(error)
             return failed
         if node is None:

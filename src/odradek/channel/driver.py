@@ -14,7 +14,7 @@ from typing import Any
 
 from odradek.channel.channel import Channel
 from odradek.channel.core import LEADER, Core, Send
-from odradek.channel.in_flight import Answer
+from odradek.channel.in_flight import PendingResponse
 from odradek.protocol import errors
 from odradek.protocol.declare import Request, Response
 from odradek.protocol.errors import KafkaError
@@ -69,7 +69,7 @@ class Driver:
         answered = self._channel.send(send.destination, send.request, version=send.version, timeout_ms=timeout_ms)
         answered.when_done(lambda done: self._answered(send, done))
 
-    def _answered(self, send: Send, done: Answer) -> None:
+    def _answered(self, send: Send, done: PendingResponse) -> None:
         if self._is_stopped:
             done.is_observed = True
             return

@@ -12,7 +12,7 @@ from odradek.protocol.declare import Request, Response
 from odradek.reactor.pending import Pending
 
 # The response to a request, of the class that belongs to the request's: only who asked knows which that is.
-Answer = Pending[Any]
+PendingResponse = Pending[Any]
 
 
 class InFlightRequest:
@@ -35,7 +35,7 @@ class InFlightRequest:
         version: int,
         sent_ms: int,
         timeout_ms: int,
-        answered: Answer,
+        answered: PendingResponse,
         *,
         expects_response: bool = True,
         is_internal: bool = False,

@@ -46,7 +46,7 @@ from odradek.channel.config import ChannelConfig
 from odradek.channel.connection_states import ConnectionStates, State
 from odradek.channel.connector import Connector
 from odradek.channel.errors import ClientClosed, Disconnected, NodeNotReady
-from odradek.channel.in_flight import Answer, InFlightRequest, InFlightRequests
+from odradek.channel.in_flight import InFlightRequest, InFlightRequests, PendingResponse
 from odradek.channel.metrics import ChannelMetrics
 from odradek.channel.node import Node
 from odradek.channel.throttle import throttle_ms
@@ -210,8 +210,8 @@ class NetworkClient:
         version: int | None = None,
         timeout_ms: int | None = None,
         expects_response: bool = True,
-        answered: Answer | None = None,
-    ) -> Answer:
+        answered: PendingResponse | None = None,
+    ) -> PendingResponse:
         """The response, in `answered` if that is given; None if none is expected. Without a `version` it is the newest
         that both sides know.
 
@@ -360,7 +360,7 @@ class NetworkClient:
         node_id: int,
         request: Request,
         version: int,
-        answered: Answer,
+        answered: PendingResponse,
         timeout_ms: int,
         *,
         expects_response: bool = True,

@@ -11,7 +11,7 @@ from collections import deque
 from typing import NamedTuple
 
 from odradek.channel.errors import ClientClosed, Disconnected
-from odradek.channel.in_flight import Answer
+from odradek.channel.in_flight import PendingResponse
 from odradek.channel.network_client import Lost, NetworkClient
 from odradek.channel.node import Node
 from odradek.protocol.declare import Request
@@ -25,7 +25,7 @@ class _Unsent(NamedTuple):
     version: int | None
     deadline_ms: int
     expects_response: bool
-    answered: Answer
+    answered: PendingResponse
 
 
 class UnsentRequests:
@@ -49,12 +49,12 @@ class UnsentRequests:
         version: int | None = None,
         timeout_ms: int | None = None,
         expects_response: bool = True,
-    ) -> Answer:
+    ) -> PendingResponse:
         """The response, as `NetworkClient.send` gives it; the node need not be ready."""
         if not self._client.is_active:
             raise ClientClosed("this client was closed")
         timeout_ms = self._client.config.request_timeout_ms if timeout_ms is None else timeout_ms
-        answered: Answer = self._client.loop.pending()
+        answered: PendingResponse = self._client.loop.pending()
         deadline_ms = self._mono_ms() + timeout_ms
         unsent = _Unsent(node, request, version, deadline_ms, expects_response, answered)
         self._queues.setdefault(node.id, deque()).append(unsent)

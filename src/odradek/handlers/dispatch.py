@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound=Services)
 
-Answer = list[Part] | None
-Answered = Answer | Pending[Answer]
+# The parts of a frame with a response, its length and header included; None where a request gets no response.
+Parts = list[Part] | None
+PartsOrPending = Parts | Pending[Parts]
 
 # A handler's Pending is one of its own response, which is no Pending of Response to mypy: it stands as Pending[Any].
 
@@ -51,7 +52,7 @@ _decode_request = executor.decode_request
 _encode_response = executor.encode_response
 
 
-class _Parked(Pending[Answer]):
+class _Parked(Pending[Parts]):
     """An answer that a connection waits for. Its cancel means that the connection is gone: a read is given up with it,
     anything else is carried out, as Kafka carries out what it has received.
     """
@@ -62,17 +63,17 @@ class _Parked(Pending[Answer]):
         super().__init__(waiting._completions)
         self._read = waiting if is_read else None
 
-    def deliver(self, answer: Answer) -> None:
+    def deliver(self, parts: Parts) -> None:
         """Called from the queue of completions, where nothing else is under way: whoever waits goes on right here, not
         by way of the queue once more.
         """
         callbacks, self._callbacks = self._callbacks, []
-        if not self.resolve(answer):
-            _release(answer)
+        if not self.resolve(parts):
+            _release(parts)
         for callback in callbacks:
             callback(self)
 
-    def take(self, done: Pending[Answer]) -> bool:
+    def take(self, done: Pending[Parts]) -> bool:
         is_first = super().take(done)
         if not is_first and done.error is None:
             _release(done.value())
@@ -140,7 +141,7 @@ class Dispatcher(Generic[S]):
 
     # From the network
 
-    def serve(self, connection: "ServerConnection | LocalConnection", frame: memoryview) -> Answered:
+    def serve(self, connection: "ServerConnection | LocalConnection", frame: memoryview) -> PartsOrPending:
         """Answers a frame: the whole response with its length, None for no response, or a Pending of either.
 
         Raises PeerProtocolError if the connection is to be closed."""
@@ -161,18 +162,18 @@ class Dispatcher(Generic[S]):
         # and is not async: produce, fetch and others like them. Their answer is nearly always there at once; if it is
         # not, `_framed_or_parked` goes on from where this has come to, and the handler has been called once either way.
         try:
-            answer = route.handler(call, request)
-            if type(answer) is route.response:
+            returned = route.handler(call, request)
+            if type(returned) is route.response:
                 if route.count_at_once is not None:
-                    route.count_at_once(answer)
-                return _encode_response(route.response_plan, answer, correlation_id, route.has_flexible_answer)
+                    route.count_at_once(returned)
+                return _encode_response(route.response_plan, returned, correlation_id, route.has_flexible_answer)
         except PeerProtocolError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
             return self._refused(route, call, request, error)
-        return self._framed_or_parked(route, call, request, answer)
+        return self._framed_or_parked(route, call, request, returned)
 
-    def _serve_first(self, connection: "ServerConnection | LocalConnection", frame: memoryview) -> Answered:
+    def _serve_first(self, connection: "ServerConnection | LocalConnection", frame: memoryview) -> PartsOrPending:
         """Serves the first frame with a pair of key and version, or refuses one that is not served."""
         if len(frame) < REQUEST_HEAD_BYTES:
             raise PeerProtocolError(f"a request header needs at least {REQUEST_HEAD_BYTES} bytes", len(frame))
@@ -199,42 +200,42 @@ class Dispatcher(Generic[S]):
 
     def answer_api_versions(self, frame: memoryview) -> list[Part]:
         """The answer to a frame with ApiVersions on a connection that has not authenticated yet."""
-        answer = self.serve(LocalConnection(ANONYMOUS, "", ("", 0), is_privileged=False), frame)
-        return instance(answer, list, "ApiVersions is answered at once")
+        parts = self.serve(LocalConnection(ANONYMOUS, "", ("", 0), is_privileged=False), frame)
+        return instance(parts, list, "ApiVersions is answered at once")
 
     # The handler and its answer
 
-    def _answer(self, route: _Route, call: Call[S], request: Request) -> Answered:
+    def _answer(self, route: _Route, call: Call[S], request: Request) -> PartsOrPending:
         try:
             if route.allow is not None and not call.authorize(*route.allow):
                 raise route.allow.refusal()
-            answer = route.handler(call, request)
+            returned = route.handler(call, request)
             if route.is_async:
-                answer = self._run(answer)
+                returned = self._run(returned)
         except PeerProtocolError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
             return self._refused(route, call, request, error)
-        return self._framed_or_parked(route, call, request, answer)
+        return self._framed_or_parked(route, call, request, returned)
 
     def _framed_or_parked(
-        self, route: _Route, call: Call[S], request: Request, answer: Response | Pending[Any] | None
-    ) -> Answered:
-        """What a handler has returned: its response, None for no answer, or something that it waits for."""
+        self, route: _Route, call: Call[S], request: Request, returned: Response | Pending[Any] | None
+    ) -> PartsOrPending:
+        """Makes parts of what a handler has returned: a response, None for none, or something that it waits for."""
         try:
-            if answer is None or type(answer) is route.response:
-                return self._framed_or_none(route, call, answer, route.count_at_once)
-            if not isinstance(answer, Pending):
-                raise BrokenRuleError(f"the handler of API {route.key} returned {answer!r}")
-            if answer.is_done:  # it was awaited by nobody and is there already: no trip through the queue
-                return self._framed_or_none(route, call, answer.value(), route.count_errors)
-            return self._park(route, call, request, answer)
+            if returned is None or type(returned) is route.response:
+                return self._framed_or_none(route, call, returned, route.count_at_once)
+            if not isinstance(returned, Pending):
+                raise BrokenRuleError(f"the handler of API {route.key} returned {returned!r}")
+            if returned.is_done:  # it was awaited by nobody and is there already: no trip through the queue
+                return self._framed_or_none(route, call, returned.value(), route.count_errors)
+            return self._park(route, call, request, returned)
         except PeerProtocolError:
             raise
         except Exception as error:  # noqa: BLE001 - as above
             return self._refused(route, call, request, error)
 
-    def _framed_or_none(self, route: _Route, call: Call[S], response: Response | None, count: Count | None) -> Answer:
+    def _framed_or_none(self, route: _Route, call: Call[S], response: Response | None, count: Count | None) -> Parts:
         if response is None:
             return None
         if count is not None:
@@ -247,7 +248,7 @@ class Dispatcher(Generic[S]):
         task.is_observed = True  # an error of its own is answered, here or by whoever is called when it is done
         return task.value() if task.is_done else task
 
-    def _park(self, route: _Route, call: Call[S], request: Request, waiting: Pending[Any]) -> Pending[Answer]:
+    def _park(self, route: _Route, call: Call[S], request: Request, waiting: Pending[Any]) -> Pending[Parts]:
         parked = _Parked(waiting, route.is_read)
         waiting.when_done(lambda done: self._unpark(route, call, request, done, parked))
         return parked
@@ -256,16 +257,16 @@ class Dispatcher(Generic[S]):
         if parked.is_done and done.error is not None:
             return  # given up
         try:
-            answer = self._framed_or_none(route, call, done.value(), route.count_errors)
+            parts = self._framed_or_none(route, call, done.value(), route.count_errors)
         except PeerProtocolError as error:
             parked.fail(error)
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
             self._resolve_refused(route, call, request, error, parked)
         else:
-            parked.deliver(answer)
+            parked.deliver(parts)
 
     def _resolve_refused(
-        self, route: _Route, call: Call[S], request: Request, error: Exception, parked: Pending[Answer]
+        self, route: _Route, call: Call[S], request: Request, error: Exception, parked: Pending[Parts]
     ) -> None:
         try:
             parked.resolve(self._refused(route, call, request, error))
@@ -321,8 +322,8 @@ class Dispatcher(Generic[S]):
         try:
             if route.allow is not None and not call.authorize(*route.allow):
                 raise route.allow.refusal()
-            answer = route.handler(call, request)
-            response: Response | None = await answer if route.is_async or isinstance(answer, Pending) else answer
+            returned = route.handler(call, request)
+            response: Response | None = await returned if route.is_async or isinstance(returned, Pending) else returned
             return response
         except PeerProtocolError:
             raise  # whoever forwarded the request closes the connection that it came from
@@ -333,7 +334,7 @@ class Dispatcher(Generic[S]):
 
     def _serve_with_faults(
         self, faults: Faults, route: _Route, call: Call[S], request: Request, frame: memoryview, at: int
-    ) -> Answered:
+    ) -> PartsOrPending:
         is_of_peer = not isinstance(call.connection, LocalConnection)  # else its authenticator needs the answer at once
         action = faults.before(call, request) if is_of_peer else None
         if action is None:
@@ -344,19 +345,19 @@ class Dispatcher(Generic[S]):
         again: Request = _decode(route.request_plan, memoryview(kept), at)[0]
         return self._carried_out(self._act_later(action, route, call, again))
 
-    def _carried_out(self, coroutine: Coroutine[object, None, Answer]) -> Pending[Answer]:
+    def _carried_out(self, coroutine: Coroutine[object, None, Parts]) -> Pending[Parts]:
         """A fault is played to its end, even if the client has hung up."""
         task = self.services.loop.spawn(coroutine)
         parked = _Parked(task, is_read=False)
         parked.follow(task)
         return parked
 
-    async def _act_later(self, action: FaultAction, route: _Route, call: Call[S], request: Request) -> Answer:
+    async def _act_later(self, action: FaultAction, route: _Route, call: Call[S], request: Request) -> Parts:
         await self.services.loop.sleep(action.delay_ms)
-        answer = self._act(action, route, call, request)
-        return await answer if isinstance(answer, Pending) else answer
+        parts = self._act(action, route, call, request)
+        return await parts if isinstance(parts, Pending) else parts
 
-    def _act(self, action: FaultAction, route: _Route, call: Call[S], request: Request) -> Answered:
+    def _act(self, action: FaultAction, route: _Route, call: Call[S], request: Request) -> PartsOrPending:
         if action.disconnect:
             raise PeerProtocolError("the connection is closed by fault injection", 0)
         if action.error_code:
@@ -365,15 +366,15 @@ class Dispatcher(Generic[S]):
             handle = partial(self._answer_local, route, call)
             standing_in = self.services.loop.spawn(action.stand_in(call, request, handle, route.refuse))
             return self._park(route, call, request, standing_in)
-        answer = self._answer(route, call, request)
+        parts = self._answer(route, call, request)
         if not action.drop_response:
-            return answer
-        return self._carried_out(self._lose(answer, action.hang_ms))
+            return parts
+        return self._carried_out(self._lose(parts, action.hang_ms))
 
-    async def _lose(self, answer: Answered, hang_ms: int | None) -> Answer:
+    async def _lose(self, parts: PartsOrPending, hang_ms: int | None) -> Parts:
         """Drops the answer. The connection says nothing more, as what follows would be lost too, then it closes."""
         try:
-            _release(await answer if isinstance(answer, Pending) else answer)
+            _release(await parts if isinstance(parts, Pending) else parts)
         finally:
             await self._silence(hang_ms)
         raise PeerProtocolError("the response is lost by fault injection", 0)
@@ -383,8 +384,8 @@ class Dispatcher(Generic[S]):
         return self.services.loop.pending() if ms is None else self.services.loop.sleep(ms)
 
 
-def _release(answer: Answer) -> None:
+def _release(parts: Parts) -> None:
     """Releases the file ranges of an answer that nobody will send: each keeps its file open."""
-    for part in answer or ():
+    for part in parts or ():
         if isinstance(part, FileRange):
             part.release()

@@ -14,11 +14,11 @@ from odradek.reactor.pending import Pending
 if TYPE_CHECKING:
     from odradek.network.server_connection import ServerConnection
 
-# Bytes-like parts and file ranges, as they are to be sent; None for no answer. What a message is encoded to
-# (`protocol.parts`) and what a connection sends (`reactor.send_queue`) are types of two layers that do not know each
+# The parts of a frame, bytes-like or file ranges, as they are to be sent; None for no answer. What a message is encoded
+# to (`protocol.parts`) and what a connection sends (`reactor.send_queue`) are types of two layers that do not know each
 # other.
-Answer = list[Any] | None
-Serve = Callable[["ServerConnection", memoryview], Answer | Pending[Answer]]
+Parts = list[Any] | None
+Serve = Callable[["ServerConnection", memoryview], Parts | Pending[Parts]]
 
 
 def nobody_serves(connection: "ServerConnection", frame: memoryview) -> NoReturn:

@@ -8,7 +8,7 @@ client does not keep the others waiting; what is left comes in the next round.
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
-from odradek.network.request_channel import Answer
+from odradek.network.request_channel import Parts
 from odradek.network.request_metrics import INSTANT_US, RequestStats
 from odradek.protocol.apis import request_bytes_max
 from odradek.protocol.errors import PeerProtocolError
@@ -72,7 +72,7 @@ class ServerConnection(Connection):
     def __init__(self, processor: "Processor", transport: Transport, index: int) -> None:
         super().__init__(processor, transport, processor.request_bytes_max)
         self._index = index
-        self._parked: Pending[Answer] | None = None  # what the connection waits for
+        self._parked: Pending[Parts] | None = None  # what the connection waits for
         self._parked_stats: RequestStats | None = None
         self._parked_times = (0, 0, 0)
         self._answered: RequestStats | None = None  # the last request's
@@ -144,7 +144,7 @@ class ServerConnection(Connection):
                 behind = at + 4 + size
                 if behind > end:
                     break
-                answer = serve(self, view[at + 4 : behind])
+                parts = serve(self, view[at + 4 : behind])
                 at = behind
                 if self.variation:
                     key_and_version |= self.variation
@@ -157,10 +157,10 @@ class ServerConnection(Connection):
                     stats = channel.stats.get(key_and_version) or channel.metrics.stats(key_and_version)
                     kind, size_before, alike = key_and_version, size, 1
                 now_us = mono_us()
-                if answer.__class__ is list:
-                    out += answer
-                elif answer is not None:
-                    out += self._take_or_park(answer, stats, before_us - started_us, now_us - before_us)
+                if parts.__class__ is list:
+                    out += parts
+                elif parts is not None:
+                    out += self._take_or_park(parts, stats, before_us - started_us, now_us - before_us)
                 if now_us >= until_us:
                     if stats is not None and not self.blocked & PARKED:
                         stats.record(before_us - started_us, now_us - before_us)
@@ -199,7 +199,7 @@ class ServerConnection(Connection):
     def _take_or_park(self, pending: Any, stats: RequestStats | None, queue_us: int, local_us: int) -> "list[Part]":
         """What a Pending has already, or nothing: then this connection waits for it.
 
-        It is a Pending[Answer] because it is no list, which mypy does not see where that is asked by class.
+        It is a Pending[Parts] because it is no list, which mypy does not see where that is asked by class.
         """
         if pending.is_done:
             return pending.value() or []
@@ -210,7 +210,7 @@ class ServerConnection(Connection):
         pending.when_done(self._resume)
         return []
 
-    def _resume(self, pending: Pending[Answer]) -> None:
+    def _resume(self, pending: Pending[Parts]) -> None:
         """Sends the answer to the parked request, which is there now; for a closed connection it is dropped."""
         self._parked = None
         parts = self._value_of(pending)
@@ -228,7 +228,7 @@ class ServerConnection(Connection):
         if not self.is_closed:
             self.unblock(PARKED)
 
-    def _value_of(self, pending: Pending[Answer]) -> "list[Part] | None":
+    def _value_of(self, pending: Pending[Parts]) -> "list[Part] | None":
         try:
             return pending.value()
         except (PeerProtocolError, Cancelled) as error:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 RESIGN_MS_MAX = 2000  # how long a stop waits for the others to hear of it
 
-Answered = Response | Pending[Response]
+ResponseOrPending = Response | Pending[Response]
 
 
 class RaftClient:
@@ -260,19 +260,19 @@ class RaftClient:
 
     # Requests. Each returns a response, or a Pending of it. From some version on it tells where the leader is.
 
-    def handle_vote(self, request: "VoteRequest", version: int = 0) -> Answered:
+    def handle_vote(self, request: "VoteRequest", version: int = 0) -> ResponseOrPending:
         return self.peers.inbound().vote(request, version)
 
-    def handle_begin_quorum_epoch(self, request: "BeginQuorumEpochRequest", version: int = 0) -> Answered:
+    def handle_begin_quorum_epoch(self, request: "BeginQuorumEpochRequest", version: int = 0) -> ResponseOrPending:
         return self.peers.inbound().begin_quorum_epoch(request, version)
 
-    def handle_end_quorum_epoch(self, request: "EndQuorumEpochRequest", version: int = 0) -> Answered:
+    def handle_end_quorum_epoch(self, request: "EndQuorumEpochRequest", version: int = 0) -> ResponseOrPending:
         return self.peers.inbound().end_quorum_epoch(request, version)
 
-    def handle_fetch(self, request: "FetchRequest", version: int = 0) -> Answered:
+    def handle_fetch(self, request: "FetchRequest", version: int = 0) -> ResponseOrPending:
         return self.peers.inbound().fetch(request, version)
 
-    def handle_fetch_snapshot(self, request: "FetchSnapshotRequest", version: int = 0) -> Answered:
+    def handle_fetch_snapshot(self, request: "FetchSnapshotRequest", version: int = 0) -> ResponseOrPending:
         return self.peers.inbound().fetch_snapshot(request, version)
 
     def describe_quorum(self, request: "DescribeQuorumRequest", version: int = 2) -> "DescribeQuorumResponse":

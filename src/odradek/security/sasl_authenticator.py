@@ -38,8 +38,7 @@ SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
 UNSUPPORTED_SASL_MECHANISM = 33
 FIRST, HANDSHAKE, EXCHANGE, OVER = "first", "handshake", "exchange", "over"
 
-Answer = Reply | None
-AnswerApiVersions = Callable[[memoryview], Answer | Pending[Answer]]
+AnswerApiVersions = Callable[[memoryview], Reply | Pending[Reply | None] | None]
 
 
 class SaslAuthenticator:

@@ -15,11 +15,11 @@ from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.network.request_metrics import OF_FOLLOWER
 from odradek.protocol.messages.k01_fetch import FetchRequest
-from odradek.raft.client import Answered
+from odradek.raft.client import ResponseOrPending
 from odradek.security.acl import CLUSTER_ACTION
 
 
 @serves(FetchRequest, versions="0-18", on="controller", allow=on_cluster(CLUSTER_ACTION))
-def fetch(call: ControllerCall, request: FetchRequest) -> Answered:
+def fetch(call: ControllerCall, request: FetchRequest) -> ResponseOrPending:
     call.connection.variation = OF_FOLLOWER
     return call.services.raft.handle_fetch(request, call.version)

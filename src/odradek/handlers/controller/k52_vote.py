@@ -10,10 +10,10 @@ from odradek.handlers.call import ControllerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k52_vote import VoteRequest
-from odradek.raft.client import Answered
+from odradek.raft.client import ResponseOrPending
 from odradek.security.acl import CLUSTER_ACTION
 
 
 @serves(VoteRequest, versions="0-2", on="controller", allow=on_cluster(CLUSTER_ACTION))
-def vote(call: ControllerCall, request: VoteRequest) -> Answered:
+def vote(call: ControllerCall, request: VoteRequest) -> ResponseOrPending:
     return call.services.raft.handle_vote(request, call.version)

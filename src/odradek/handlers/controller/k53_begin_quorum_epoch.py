@@ -9,10 +9,10 @@ from odradek.handlers.call import ControllerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k53_begin_quorum_epoch import BeginQuorumEpochRequest
-from odradek.raft.client import Answered
+from odradek.raft.client import ResponseOrPending
 from odradek.security.acl import CLUSTER_ACTION
 
 
 @serves(BeginQuorumEpochRequest, versions="0-1", on="controller", allow=on_cluster(CLUSTER_ACTION))
-def begin_quorum_epoch(call: ControllerCall, request: BeginQuorumEpochRequest) -> Answered:
+def begin_quorum_epoch(call: ControllerCall, request: BeginQuorumEpochRequest) -> ResponseOrPending:
     return call.services.raft.handle_begin_quorum_epoch(request, call.version)

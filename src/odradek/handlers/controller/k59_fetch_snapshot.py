@@ -9,10 +9,10 @@ from odradek.handlers.call import ControllerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
 from odradek.protocol.messages.k59_fetch_snapshot import FetchSnapshotRequest
-from odradek.raft.client import Answered
+from odradek.raft.client import ResponseOrPending
 from odradek.security.acl import CLUSTER_ACTION
 
 
 @serves(FetchSnapshotRequest, versions="0-1", on="controller", allow=on_cluster(CLUSTER_ACTION))
-def fetch_snapshot(call: ControllerCall, request: FetchSnapshotRequest) -> Answered:
+def fetch_snapshot(call: ControllerCall, request: FetchSnapshotRequest) -> ResponseOrPending:
     return call.services.raft.handle_fetch_snapshot(request, call.version)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-from odradek.channel.in_flight import Answer
+from odradek.channel.in_flight import PendingResponse
 from odradek.protocol import errors
 from odradek.protocol.declare import Request
 from odradek.protocol.errors import PeerProtocolError
@@ -17,7 +17,7 @@ S = TypeVar("S")
 class VoterConnections(Protocol):
     """The way to other voters. Between nodes it is `voter_channel.py`."""
 
-    def send(self, voter: Voter, request: Request, version: int | None) -> Answer:
+    def send(self, voter: Voter, request: Request, version: int | None) -> PendingResponse:
         """The response, of the class that belongs to the request. Without a `version` it is asked in the newest that
         both sides know.
 
@@ -44,7 +44,7 @@ class Exchange:
         voter = replica.core.voters.get(to)
         if voter is None or not replica.is_running:  # the way to others is closed when we stop
             return errors.BrokerNotAvailable(f"Node {to} is no voter, or this one has stopped.")
-        result: Pending[Answer | None] = replica.loop.pending()
+        result: Pending[PendingResponse | None] = replica.loop.pending()
         try:
             self._connections.send(voter, request, version).when_done(result.resolve)
         except (errors.KafkaError, OSError) as error:

@@ -7,7 +7,7 @@ that it serves, so that voters of several releases understand each other.
 
 from odradek.channel.client_connection import PLAINTEXT, ChannelSecurity
 from odradek.channel.config import ChannelConfig
-from odradek.channel.in_flight import Answer
+from odradek.channel.in_flight import PendingResponse
 from odradek.channel.network_client import NetworkClient
 from odradek.channel.node import Node
 from odradek.channel.unsent_requests import UnsentRequests
@@ -37,7 +37,7 @@ class VoterChannel:
         self._client = NetworkClient(loop, channel_config, security=security)
         self._unsent = UnsentRequests(self._client)
 
-    def send(self, voter: Voter, request: Request, version: int | None) -> Answer:
+    def send(self, voter: Voter, request: Request, version: int | None) -> PendingResponse:
         """The response of the class that the request has. BrokerNotAvailable if nobody knows where the voter is."""
         if not voter.endpoints:
             raise errors.BrokerNotAvailable(f"Voter {voter.id} has no known address.")
