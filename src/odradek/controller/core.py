@@ -122,9 +122,9 @@ class ControllerCore(ControllerState):
         return topic_creation.create_topics(self, request)
 
     def create_partitions(self, request: "k37.CreatePartitionsRequest") -> "Decision[k37.CreatePartitionsResponse]":
-        from odradek.controller import topic_creation
+        from odradek.controller import partition_creation
 
-        return topic_creation.create_partitions(self, request)
+        return partition_creation.create_partitions(self, request)
 
     def delete_topics(self, request: "k20.DeleteTopicsRequest", version: int) -> "Decision[k20.DeleteTopicsResponse]":
         from odradek.controller import topic_deletion

@@ -172,7 +172,7 @@ class _ByName:
     def finish(self, topics: list[MetadataResponseTopic]) -> list[MetadataResponseTopic]:
         if self._creates and self._missing:
             call = self._call
-            call.services.topic_creation.create(self._missing, call.principal, call.client_id)
+            call.services.auto_creation.create(self._missing, call.principal, call.client_id)
         return topics
 
 

@@ -104,7 +104,7 @@ def _leader(call: BrokerCall, topic: str, key: str) -> Coordinator:
     metadata = call.services.metadata
     found = metadata.topic(topic)
     if found is None or not found.partitions:
-        call.services.topic_creation.create_internal(topic, call.client_id)
+        call.services.auto_creation.create_internal(topic, call.client_id)
         raise errors.CoordinatorNotAvailable()
     leader = metadata.leader(topic, partition_of(key, len(found.partitions)), call.listener)
     if leader is None:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from odradek.controller.quorum_controller import QuorumController
     from odradek.coordinator.group.coordinator import GroupCoordinator
     from odradek.coordinator.transaction.coordinator import TransactionCoordinator
+    from odradek.handlers.auto_creation import AutoCreation
     from odradek.handlers.broker_parts import Configs, InterBroker, ProducerIds, Quotas, Shares
     from odradek.handlers.error_counts import ErrorCounts
     from odradek.handlers.log_levels import LogLevels
     from odradek.handlers.streams_topics import StreamsTopics
-    from odradek.handlers.topic_creation import TopicCreation
     from odradek.log.manager.manager import LogManager
     from odradek.metadata.cache import MetadataCache
     from odradek.protocol.messages.k18_api_versions import ApiVersionsResponse
@@ -114,8 +114,8 @@ class BrokerServices(Services):
     """What a broker has."""
 
     __slots__ = (
+        "_auto_creation",
         "_streams_topics",
-        "_topic_creation",
         "groups",
         "inter_broker",
         "logs",
@@ -148,20 +148,20 @@ class BrokerServices(Services):
         self.shares = shares
         self.inter_broker = inter_broker
         self.producer_ids = producer_ids
-        self._topic_creation: TopicCreation | None = None
+        self._auto_creation: AutoCreation | None = None
         self._streams_topics: StreamsTopics | None = None
 
     # Made when they are first needed: most brokers never are asked for a topic that is not there.
 
     @property
-    def topic_creation(self) -> "TopicCreation":
-        if self._topic_creation is None:
-            from odradek.handlers.topic_creation import TopicCreation
+    def auto_creation(self) -> "AutoCreation":
+        if self._auto_creation is None:
+            from odradek.handlers.auto_creation import AutoCreation
 
-            self._topic_creation = TopicCreation(
+            self._auto_creation = AutoCreation(
                 self.loop, self.inter_broker, self.configs, self.metadata, warn=self.warn
             )
-        return self._topic_creation
+        return self._auto_creation
 
     @property
     def streams_topics(self) -> "StreamsTopics":

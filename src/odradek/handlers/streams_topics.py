@@ -4,8 +4,8 @@ The member is told that they are missing and comes again; if they cannot be made
 fresh news.
 """
 
+from odradek.handlers.auto_creation import NAMES_PER_REQUEST
 from odradek.handlers.broker_parts import ACTIVE_CONTROLLER, Configs, InterBroker
-from odradek.handlers.topic_creation import NAMES_PER_REQUEST
 from odradek.protocol import errors
 from odradek.protocol.messages.k19_create_topics import (
     CreatableTopic,

@@ -95,7 +95,7 @@ def test_a_missing_topic_is_created_once_while_it_is_under_way(controlled):
     handlers.node.attend()
     handlers.world.run_until(lambda: bool(asked))
     assert asked == [[("new", 4)]]
-    assert handlers.world.run_until(lambda: not handlers.services.topic_creation._in_flight)
+    assert handlers.world.run_until(lambda: not handlers.services.auto_creation._in_flight)
     metadata(handlers, "new")
     handlers.node.attend()
     assert handlers.world.run_until(lambda: len(asked) == 2)
@@ -108,7 +108,7 @@ def test_a_failed_creation_may_be_tried_again(controlled):
     handlers = controlled(answer, static=AUTO_CREATE)
     metadata(handlers, "new")
     handlers.node.attend()
-    assert handlers.world.run_until(lambda: not handlers.services.topic_creation._in_flight)
+    assert handlers.world.run_until(lambda: not handlers.services.auto_creation._in_flight)
     assert handlers.errors == []
 
 
@@ -117,7 +117,7 @@ def test_nothing_is_created_unless_client_and_broker_want_it(controlled, static)
     handlers = controlled(created, static=static)
     is_on = static is AUTO_CREATE
     assert metadata(handlers, "new", allow_auto_topic_creation=not is_on) == {"new": 3}
-    assert handlers.services._topic_creation is None
+    assert handlers.services._auto_creation is None
 
 
 # Long answers

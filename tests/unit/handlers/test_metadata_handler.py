@@ -3,7 +3,7 @@
 import pytest
 
 from handler_kit import CLUSTER_ID, Handlers, Peer, broker, topic, topic_id_of
-from odradek.handlers.topic_creation import creatable
+from odradek.handlers.auto_creation import creatable
 from odradek.metadata.directory_ids import LOST
 from odradek.protocol import releases
 from odradek.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic

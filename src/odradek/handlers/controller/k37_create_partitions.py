@@ -9,7 +9,7 @@ TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS, INVA
 INVALID_REPLICATION_FACTOR, INVALID_REQUEST for a name that comes twice.
 """
 
-from odradek.controller.topic_creation import grown_result
+from odradek.controller.partition_creation import grown_result
 from odradek.handlers.call import ControllerCall
 from odradek.handlers.k37_create_partitions import refuse_create_partitions
 from odradek.handlers.serves import serves

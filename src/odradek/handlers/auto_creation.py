@@ -42,8 +42,8 @@ _SHARE_CONFIGS = {
 }
 
 
-class TopicCreation:
-    """The creations of one broker that are under way."""
+class AutoCreation:
+    """The topics that this broker is having created, because somebody asked for them."""
 
     __slots__ = ("_configs", "_in_flight", "_inter_broker", "_loop", "_metadata", "_silent_until_ms", "_warn")
 
