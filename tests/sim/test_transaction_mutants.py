@@ -191,10 +191,10 @@ def take_the_producer_at_its_word(patch):
 
 
 def take_the_word_for_offsets(patch):
-    async def joined(call, request, partition):
+    async def brought_in(call, request, partition):
         return None
 
-    patch.setattr(k28, "_joined", joined)
+    patch.setattr(k28, "_brought_in", brought_in)
 
 
 def keep_the_permission_over_a_marker(patch):

@@ -31,7 +31,7 @@ from odradek.protocol.messages.k28_txn_offset_commit import (
 )
 from odradek.records.layout import NO_SEQUENCE
 from odradek.replica.partition import Partition
-from odradek.replica.transactions import NOT_ADDED, joined
+from odradek.replica.transactions import NOT_ADDED, until_in_transaction
 from odradek.security.acl import GROUP, READ, TOPIC, TRANSACTIONAL_ID, WRITE
 
 ADD_VERSION_MIN = 5
@@ -89,7 +89,7 @@ async def _codes(call: BrokerCall, request: TxnOffsetCommitRequest, commits: lis
     if groups is None:
         raise errors.CoordinatorNotAvailable("This node coordinates no groups.")
     shard = groups.shards.active(request.group_id)  # raises before the coordinator of the transaction is asked
-    guard = await _joined(call, request, shard.partition)
+    guard = await _brought_in(call, request, shard.partition)
     sender = CommitFrom(
         request.group_id, request.generation_id, request.member_id, request.group_instance_id, call.version
     )
@@ -100,8 +100,10 @@ async def _codes(call: BrokerCall, request: TxnOffsetCommitRequest, commits: lis
     return codes
 
 
-async def _joined(call: BrokerCall, request: TxnOffsetCommitRequest, partition: Partition) -> VerificationGuard | None:
-    """Makes the partition part of the transaction. A Pending that ends when it is, None if it need not be asked for."""
+async def _brought_in(
+    call: BrokerCall, request: TxnOffsetCommitRequest, partition: Partition
+) -> VerificationGuard | None:
+    """Makes the partition part of the transaction, and returns the guard of that; None if nobody had to be asked."""
     replicas = call.services.replicas
     is_add = call.version >= ADD_VERSION_MIN
     if not replicas.release.behaviour.verifies_transactions or not (is_add or replicas.verifies_transactions):
@@ -111,7 +113,7 @@ async def _joined(call: BrokerCall, request: TxnOffsetCommitRequest, partition: 
     if producers.has_open_transaction(producer_id, producer_epoch):
         return None
     try:
-        return await joined(
+        return await until_in_transaction(
             replicas, partition, request.transactional_id, producer_id, producer_epoch, NO_SEQUENCE, is_add=is_add
         )
     except errors.KafkaError as error:

@@ -159,6 +159,7 @@ def _hosted(replicas: "ReplicaManager", name: str, topic_id: bytes, index: int) 
 
 
 def take_role(replicas: "ReplicaManager", partition: Partition, image: "PartitionRegistration", log: Log) -> None:
+    """Makes the partition lead or follow, as the metadata says."""
     if image.partition_epoch < partition.partition_epoch:
         return  # a later state has come while its log was being opened
     if image.leader != replicas.node_id:
@@ -196,7 +197,9 @@ def _new_isr(
 async def _in_parallel(
     replicas: "ReplicaManager", work: Iterable[T], do: Callable[[T], Coroutine[object, None, None]]
 ) -> None:
-    """All workers pause together: after a restart every log is there already, and none of them would ever wait."""
+    """Has many workers share the work. All of them pause together: after a restart every log is there already, and none
+    of them would ever wait.
+    """
     queue = iter(list(work))
     done = 0
     pause: Pending[None] | None = None
@@ -217,6 +220,7 @@ async def _in_parallel(
 
 
 async def _delete(replicas: "ReplicaManager", ended: list[TopicPartition]) -> None:
+    """Has the logs of partitions deleted that have ended here."""
     try:
         await replicas.logs.delete_all(ended)
     except errors.KafkaError:
@@ -224,6 +228,7 @@ async def _delete(replicas: "ReplicaManager", ended: list[TopicPartition]) -> No
 
 
 async def _open_counted(replicas: "ReplicaManager", to_open: LogToOpen) -> None:
+    """Opens a log, and tells whoever waits for its topic."""
     try:
         await _open(replicas, to_open)
     finally:
@@ -231,7 +236,7 @@ async def _open_counted(replicas: "ReplicaManager", to_open: LogToOpen) -> None:
 
 
 async def _open(replicas: "ReplicaManager", to_open: LogToOpen) -> None:
-    """An error leaves this partition offline, and the others alone."""
+    """Opens the log and gives the partition its role. An error leaves this one offline, and the others alone."""
     partition, image, is_new = to_open
     if partition.role is REMOVED:
         return  # it was ended before its turn

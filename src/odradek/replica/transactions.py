@@ -86,7 +86,7 @@ async def _append_verified(
 ) -> AppendInfo:
     is_add = request.version >= ADD_VERSION_MIN
     try:
-        guard = await joined(replicas, partition, transactional_id, *_producer(records), is_add=is_add)
+        guard = await until_in_transaction(replicas, partition, transactional_id, *_producer(records), is_add=is_add)
     except errors.KafkaError as error:
         raise as_told_to_producers(error, request.version) from error
     check_still_in_transaction(partition.leader_log(), records, guard)
@@ -94,7 +94,7 @@ async def _append_verified(
     return await appended if isinstance(appended, Pending) else appended
 
 
-async def joined(
+async def until_in_transaction(
     replicas: "ReplicaManager",
     partition: Partition,
     transactional_id: str,
@@ -148,7 +148,7 @@ async def _ask(
 
 
 def as_told_to_producers(error: errors.KafkaError, version: int) -> errors.KafkaError:
-    """In words that the version of Produce has."""
+    """Returns the error that a producer with this version of Produce understands."""
     if isinstance(error, errors.ProducerFenced):
         return errors.InvalidProducerEpoch(error.message)
     if isinstance(error, errors.TransactionAbortable) and version < ABORTABLE_VERSION_MIN:

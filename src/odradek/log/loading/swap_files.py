@@ -22,7 +22,7 @@ Parsed = tuple[str, int, str, str]  # name, offset, kind, state
 
 
 def finish_or_undo(disk: Disk, directory: str, listing: list[str]) -> list[str]:
-    """Returns the names that are there afterwards."""
+    """Brings one directory in order, and returns the names that are there afterwards."""
     parsed = [(name, *parts) for name in listing if (parts := names.split(name)) is not None]
     in_transit = [item for item in parsed if item[3].endswith(_STATES)]
     if not in_transit:

@@ -41,7 +41,7 @@ def reason(log_start_offset: int, recovery_point: int) -> str:
 
 
 def missed_in(log_dir: LogDir) -> list[TopicPartition]:
-    """Before anything is loaded."""
+    """Returns the partitions of a dir that have lost their directory. Asked before anything is loaded."""
     recovery_points = log_dir.written.get(names.RECOVERY_POINTS, {})
     log_starts = log_dir.written.get(names.LOG_START_OFFSETS, {})
     return without_directory(recovery_points, log_starts, (partition.name for partition in log_dir.partitions))
@@ -50,7 +50,7 @@ def missed_in(log_dir: LogDir) -> list[TopicPartition]:
 def set_lost_aside(
     manager: "LogManager", log_dir: LogDir, missed: Iterable[TopicPartition], is_stray: IsStray | None
 ) -> None:
-    """When all logs are known: it may have moved to another dir."""
+    """Sets those aside that are in no other dir either. Asked when all logs are known."""
     for topic_partition in missed:
         is_elsewhere = topic_partition in manager.current or manager.dirs.find_set_aside(topic_partition) is not None
         if not is_elsewhere and (is_stray is None or not is_stray(*topic_partition, None)):

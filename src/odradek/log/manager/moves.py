@@ -126,6 +126,7 @@ async def _finish(
     current: Log,
     future: Log,
 ) -> None:
+    """Makes the new name of the copy durable, then lets the old log leave its dir."""
     await manager.dirs.run(target, future.directory, fsync_dir_job(manager.disk, target.path))
     delay_ms = current.config.file_delete_delay_ms
     await manager.removals.rename_out(source, current.directory, topic_partition, names.DELETE_DIR, delay_ms)

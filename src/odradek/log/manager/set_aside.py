@@ -51,7 +51,11 @@ def set_aside(manager: "LogManager", damage: LogDamaged) -> None:
 def take_out(
     manager: "LogManager", log_dir: LogDir, topic_partition: TopicPartition, log: "Log", damage: LogDamaged
 ) -> None:
-    """The damage may be in another log of the same partition: see `starting`."""
+    """Takes a log out of service and sets it aside.
+
+    The damage may be in another log of the same partition, which a start has found in another dir: until that one is
+    repaired, nobody can tell which of the two is longer.
+    """
     offsets = {name: checkpoint_offset(log_dir, name, topic_partition, log) for name in CHECKPOINTS}
     needs_recovery = not is_all_on_disk(log)
     found = SetAsideLog(topic_partition, log.directory, damage, offsets, log.size, needs_recovery)
@@ -69,6 +73,7 @@ def is_all_on_disk(log: "Log") -> bool:
 
 
 def remember(manager: "LogManager", log_dir: LogDir, found: SetAsideLog) -> None:
+    """Notes a damaged log that is out of service, and tells of it. A damaged copy leaves its dir instead."""
     if found.directory.endswith(names.FUTURE_DIR):
         manager.removals.in_background(_drop_copy(manager, log_dir, found))
         return
@@ -90,6 +95,7 @@ def forget(manager: "LogManager", topic_partition: TopicPartition) -> list[tuple
 
 
 async def _drop_copy(manager: "LogManager", log_dir: LogDir, found: SetAsideLog) -> None:
+    """Deletes a copy if the log that it was made from is there; else keeps it as a stray."""
     await present(
         manager.start_ended, "a copy is dropped by a manager that was started"
     )  # until then nobody knows which logs there are

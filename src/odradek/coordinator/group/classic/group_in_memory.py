@@ -236,7 +236,9 @@ class GroupInMemory:
             raise BrokenRuleError(f"{self} has no members or no protocol")
 
     def validate_rest(self, written: WrittenGroup | None) -> None:
-        """A group at rest says what was written last. What only a 3.3 or an offset made was never written."""
+        """A group at rest says what was written last. One that a 3.3 has made in memory was never written, nor one that
+        is known by its offsets alone.
+        """
         if self.state not in AT_REST:
             return
         expected = WrittenGroup(since_ms=self.state_since_ms) if written is None else written

@@ -82,7 +82,7 @@ class ClassicGroups:
     # Rebalances
 
     def may_complete(self, group: ClassicGroup) -> None:
-        """Looks at the group's rebalance once this event has ended."""
+        """Has `follow_up` look, once this event has ended, whether everybody has joined."""
         self._to_look_at.append(group.group_id)
 
     def next_to_look_at(self) -> str | None:

@@ -28,7 +28,7 @@ class ClassicRoom(ClassicGroups):
     def loaded(self, now: Now) -> None:
         """Members get a fresh session: they could not reach anybody while there was no coordinator.
 
-        A group without a leader has not been dealt out since it changed its protocol (`consumer/migration.py`).
+        A group that has become a classic one (`consumer/migration.py`) has no leader yet: it begins a rebalance.
         """
         for group in self.groups.values():
             for member in group.members.values():
@@ -85,7 +85,7 @@ class ClassicRoom(ClassicGroups):
         return expire(self, what, now)
 
     def follow_up(self, now: Now) -> Decided[None] | None:
-        """The next rebalance that what has happened so far has completed."""
+        """Ends the join phase of the next group in which everybody has joined; None if there is no such group."""
         while (group_id := self.next_to_look_at()) is not None:
             group = self.groups.get(group_id)
             if group is not None and rebalancing.is_complete(group):
