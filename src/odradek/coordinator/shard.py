@@ -43,7 +43,7 @@ LOADING, ACTIVE, FAILED, ENDED = "loading", "active", "failed", "ended"
 C = TypeVar("C", bound=ShardCore)
 R = TypeVar("R")
 
-Waiting = Pending[Any]  # a ticket, for the response of whichever API it is that waits
+PendingTicket = Pending[Any]  # for the response of whichever API it is that waits
 
 OnLoaded = Callable[[int, int | None], None]  # after so many milliseconds, with so many records; None in vain
 Tell = Callable[[str, BaseException | None], None]  # a line for the server log, an error if there is one
@@ -231,9 +231,9 @@ class Shard(Generic[C]):
             self._go_on(now)
         return pending
 
-    def run_with_ticket(self, event: Callable[[C, Ticket], Decision[None]]) -> Waiting:
+    def run_with_ticket(self, event: Callable[[C, Ticket], Decision[None]]) -> PendingTicket:
         """Runs an event whose answer may depend on later ones: the core is handed a ticket for it."""
-        ticket: Waiting = self._loop.pending()
+        ticket: PendingTicket = self._loop.pending()
         self._tickets.add(ticket)
         running = self._run(lambda core: event(core, ticket))
         if running.is_done:

@@ -24,7 +24,7 @@ from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 
-Asked = Callable[[int, int], None]
+TellOfRound = Callable[[int, int], None]
 
 
 class _Key(NamedTuple):
@@ -45,7 +45,7 @@ class AddPartitionsSender:
 
     __slots__ = ("_inter_broker", "_loop", "_metadata", "_queues", "_tell")
 
-    def __init__(self, loop: Loop, inter_broker: Sender, metadata: MetadataCache, tell: Asked) -> None:
+    def __init__(self, loop: Loop, inter_broker: Sender, metadata: MetadataCache, tell: TellOfRound) -> None:
         """`tell` is called with every round of questions: the milliseconds it took, and how many got a refusal."""
         self._loop = loop
         self._tell = tell
