@@ -18,7 +18,7 @@ from odradek.controller.quorum_controller import QuorumController
 from odradek.controller.snapshots import SnapshotGenerator
 from odradek.handlers.dispatch import Dispatcher
 from odradek.handlers.services import ControllerServices
-from odradek.log.failure import is_for_want_of_space
+from odradek.log.failure import is_for_want_of_space, remedy_for, with_remedy
 from odradek.metadata.bootstrap import bootstrap_of_release, read_bootstrap
 from odradek.metadata.loader import MetadataLoader
 from odradek.metadata.quorum_config import METADATA_LOG, quorum_of
@@ -196,7 +196,7 @@ class ControllerServer:
                 _read_bootstrap(self._shared.loop.ports.disk, self._shared.dirs.metadata_dir)
             )
         except (CorruptSnapshot, OSError) as error:
-            raise StartRefused(f"The bootstrap records cannot be read: {error}") from error
+            raise StartRefused(f"The bootstrap records cannot be read: {with_remedy(error)}") from error
         return (found or bootstrap_of_release(self._shared.release)).records
 
     async def stop(self) -> None:
@@ -209,7 +209,7 @@ class ControllerServer:
     # What goes wrong
 
     def _quorum_failed(self, error: BaseException) -> None:
-        self._on_fatal(f"The metadata log has failed: {error}")
+        self._on_fatal(f"The metadata log has failed: {with_remedy(error)}")
 
     def _metadata_failed(self, error: BaseException) -> None:
         self._on_fatal(f"The metadata log cannot be applied: {error}")
@@ -226,6 +226,9 @@ def not_opened(error: errors.KafkaError) -> str:
     reason = f"The metadata log cannot be opened: {str(error.message).rstrip('.')}."
     if is_for_want_of_space(error):
         return f"{reason} The disk is full, and nothing is damaged: free some space and start again."
+    remedy = remedy_for(error)
+    if remedy is not None:
+        return f"{reason} Nothing is damaged: {remedy}, and start again."
     return (
         f"{reason} 'odradek log repair' leaves it alone, as it is the quorum's: bring its directory back from a copy, "
         "or with more controllers from one of the others."

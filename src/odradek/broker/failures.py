@@ -5,9 +5,11 @@ A log that is damaged ends nothing but its own service.
 
 from collections.abc import Callable, Iterable
 
+from odradek.broken_rule import present
 from odradek.broker.lifecycle import BrokerLifecycle
 from odradek.broker.server_log import Logger
 from odradek.log import names
+from odradek.log.failure import remedy_for, with_remedy
 from odradek.log.manager.log_dir import LogDir, SetAsideLog
 
 OnFatal = Callable[[str], None]
@@ -38,11 +40,12 @@ class DirFailures:
         self._full_told_ms: dict[str, int] = {}  # by dir
 
     def failed(self, log_dir: LogDir, is_last: bool) -> None:
-        self._log.error(f"Stopping serving logs in dir {log_dir.path}: {log_dir.failure}")
+        reason = with_remedy(present(log_dir.failure, "a dir has failed when that is told"))
+        self._log.error(f"Stopping serving logs in dir {log_dir.path}: {reason}")
         if log_dir.path == self._metadata_dir:
-            self._on_fatal(f"The log dir {log_dir.path} with the metadata log has failed: {log_dir.failure}")
+            self._on_fatal(f"The log dir {log_dir.path} with the metadata log has failed: {reason}")
         elif is_last:
-            self._on_fatal(f"Shutdown broker because all log dirs have failed, {log_dir.path} last: {log_dir.failure}")
+            self._on_fatal(f"Shutdown broker because all log dirs have failed, {log_dir.path} last: {reason}")
         elif log_dir.path in self._directory_ids:
             self._lifecycle.dir_failed(self._directory_ids[log_dir.path])
 
@@ -69,11 +72,15 @@ class DirFailures:
                 )
 
     def damaged(self, log_dir: LogDir, found: SetAsideLog) -> None:
-        name = names.dir_name(*found.topic_partition)
+        name, remedy = names.dir_name(*found.topic_partition), remedy_for(found.damage)
+        advice = (
+            f"'odradek log repair {log_dir.path} --partition {name} --dry-run' says what can be saved"
+            if remedy is None
+            else f"{remedy}: nothing of it is damaged"
+        )
         self._log.error(
             f"partition {name} is set aside: {found.damage}; its clients get KAFKA_STORAGE_ERROR, all others are "
-            f"served; with this broker stopped, 'odradek log repair {log_dir.path} --partition {name} --dry-run' says "
-            "what can be saved"
+            f"served; with this broker stopped, {advice}"
         )
 
     def full(self, log_dir: LogDir) -> None:

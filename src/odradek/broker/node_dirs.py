@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from odradek.broker.start_refused import BadConfig, StartRefused
 from odradek.config.broker import TABLE
+from odradek.log.failure import remedy_for
 from odradek.log.manager.log_dir import (
     NO_BROKER_EPOCH,
     LogDirRefused,
@@ -132,8 +133,12 @@ class NodeDirs:
 
     def _unusable(self, path: str, error: OSError) -> None:
         if path == self.metadata_dir:
-            reason, remedy = reason_of(path, error), "set another --data, or log.dirs"
-            raise StartRefused(f"The dir {path} of the metadata log cannot be used: {reason}; {remedy}") from None
+            remedy = remedy_for(error)
+            known = "" if remedy is None else f"{remedy}; or "
+            raise StartRefused(
+                f"The dir {path} of the metadata log cannot be used: {_told(path, error)}; "
+                f"{known}set another --data, or log.dirs"
+            ) from None
         self.unusable[path] = error
 
     def read_again_job(self, disk: Disk) -> Job:
@@ -163,7 +168,12 @@ class NodeDirs:
 
 
 def reason_of(path: str, error: OSError) -> str:
-    """Why a dir cannot be used."""
+    """Why a dir cannot be used, and what helps if that is known."""
+    remedy = remedy_for(error)
+    return _told(path, error) if remedy is None else f"{_told(path, error)}; {remedy}"
+
+
+def _told(path: str, error: OSError) -> str:
     return f"{error.strerror or error} ({error.filename or path})"
 
 

@@ -13,13 +13,25 @@
 An OSError never leaves this package bare: its errno alone does not say whether the log is still sound.
 """
 
-from errno import EACCES, EDQUOT, EISDIR, ELOOP, ENOENT, ENOSPC, ENOTDIR, EPERM
+from collections.abc import Iterator
+from errno import EACCES, EDQUOT, EISDIR, ELOOP, EMFILE, ENFILE, ENOENT, ENOSPC, ENOTDIR, EPERM, EROFS
+from typing import TypeVar
 
 from odradek.protocol import errors
 from odradek.reactor.file_range import File
 
 # What is the matter with one file, and says nothing of the disk that it is on: it is gone, or somebody else's.
 _OF_ONE_FILE = frozenset({ENOENT, EISDIR, ENOTDIR, ELOOP, EACCES, EPERM})
+
+# What a system refuses whatever a file holds, and what an operator does about it.
+_OWNER = "give its files to the user who runs this (chown -R), or run this as their owner"
+_REMEDIES = {
+    EACCES: _OWNER,
+    EPERM: _OWNER,
+    EROFS: "mount its file system so that it can be written",
+    EMFILE: "allow this process more open files (ulimit -n, or LimitNOFILE= of its service)",
+    ENFILE: "allow this system more open files (sysctl fs.file-max)",
+}
 
 
 class LogFailure(errors.KafkaStorageError):
@@ -66,11 +78,32 @@ class UnexpectedAppendOffset(errors.UnknownServerError):
         )
 
 
+F = TypeVar("F", bound=LogFailure)
+
+
 def file_error(error: OSError, doing: str, path: str) -> LogFailure:
     """What an OSError means for a log: it came from a file that should be there, or from the directory `path`."""
-    file = error.filename if isinstance(error.filename, str) and error.filename.startswith(f"{path}/") else path
-    kind = LogDamaged if error.errno in _OF_ONE_FILE else LogDirFailure
-    return kind(f"{doing} failed: {error.strerror or error}", file)
+    return _made(LogDamaged if error.errno in _OF_ONE_FILE else LogDirFailure, error, doing, path)
+
+
+def dir_failure(error: OSError, doing: str, path: str) -> LogDirFailure:
+    """What an OSError means that leaves a dir of no use, whatever is behind it."""
+    return _made(LogDirFailure, error, doing, path)
+
+
+def storage_error(error: OSError, doing: str, path: str) -> errors.KafkaStorageError:
+    return DiskFull(_file_of(error, path)) if is_disk_full(error) else dir_failure(error, doing, path)
+
+
+def _made(kind: type[F], error: OSError, doing: str, path: str) -> F:
+    made = kind(f"{doing} failed: {error.strerror or error}", _file_of(error, path))
+    made.__cause__ = error  # some are told of it before it is raised
+    return made
+
+
+def _file_of(error: OSError, path: str) -> str:
+    """The file, where the error tells which one of the directory `path` it is."""
+    return error.filename if isinstance(error.filename, str) and error.filename.startswith(f"{path}/") else path
 
 
 def is_disk_full(error: OSError) -> bool:
@@ -79,15 +112,26 @@ def is_disk_full(error: OSError) -> bool:
 
 def is_for_want_of_space(error: BaseException) -> bool:
     """Whether a full disk is what is behind it, and nothing is damaged."""
+    return any(
+        isinstance(cause, DiskFull) or (isinstance(cause, OSError) and is_disk_full(cause)) for cause in _causes(error)
+    )
+
+
+def remedy_for(error: BaseException) -> str | None:
+    """What to do where the system has refused, whatever the file holds: nothing is damaged. None for all else."""
+    codes = [cause.errno for cause in _causes(error) if isinstance(cause, OSError)]
+    return next((_REMEDIES[code] for code in codes if code in _REMEDIES), None)
+
+
+def with_remedy(error: BaseException) -> str:
+    """What has failed, and behind it what to do, if that is known."""
+    remedy = remedy_for(error)
+    return str(error) if remedy is None else f"{error}; {remedy}"
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error itself, and what it came from."""
     cause: BaseException | None = error
     while cause is not None:
-        if isinstance(cause, DiskFull) or (isinstance(cause, OSError) and is_disk_full(cause)):
-            return True
+        yield cause
         cause = cause.__cause__
-    return False
-
-
-def storage_error(error: OSError, doing: str, path: str) -> errors.KafkaStorageError:
-    if is_disk_full(error):
-        return DiskFull(path)
-    return LogDirFailure(f"{doing} failed: {error.strerror or error}", path)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from odradek.log import names
 from odradek.log.config import LogConfig
 from odradek.log.dead_files import unlink_if_there
-from odradek.log.failure import LogDirFailure
+from odradek.log.failure import LogDirFailure, dir_failure
 from odradek.log.loading.load import load_log
 from odradek.log.loading.loaded import LoadedLog, SegmentFacts
 from odradek.log.manager.partition_dirs import read_topic_id, write_topic_id
@@ -65,7 +65,7 @@ def load_job(disk: Disk, directory: str, config: LogConfig, now_ms: int) -> Job:
         )
         controls += yield from _controls(disk, directory, log.segments, from_offset)
     except OSError as error:
-        raise LogDirFailure(f"loading the metadata log failed: {error}", directory) from error
+        raise dir_failure(error, "loading the metadata log", directory) from error
     return LoadedQuorum(log, facts, state, controls)
 
 

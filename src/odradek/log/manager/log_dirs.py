@@ -157,7 +157,9 @@ class LogDirs:
             if not self.jobs.is_busy(key):
                 log_dir.keys.discard(key)
 
-    def _failed(self, log_dir: LogDir, error: OSError, path: str) -> errors.KafkaStorageError:
+    def _failed(self, log_dir: LogDir, error: OSError, key: str) -> errors.KafkaStorageError:
+        """The key of a log's job is its directory; that of another is no path."""
+        path = key if key.startswith(f"{log_dir.path}/") else log_dir.path
         found = storage_error(error, "an operation of the disk", path)
         if isinstance(found, LogDirFailure):
             self.fail(log_dir, found)

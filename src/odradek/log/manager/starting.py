@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broken_rule import present, require
 from odradek.log import names
-from odradek.log.failure import LogDirFailure, storage_error
+from odradek.log.failure import LogDirFailure, dir_failure, with_remedy
 from odradek.log.log import Log
 from odradek.log.manager import lost_directories, set_aside
 from odradek.log.manager.dir_loading import DirLoading, IsStray, OnProgress
@@ -87,7 +87,7 @@ def let_go(manager: "LogManager") -> None:
 
 
 def _failures(manager: "LogManager") -> list[str]:
-    return [str(log_dir.failure) for log_dir in manager.dirs.offline]
+    return [with_remedy(log_dir.failure) for log_dir in manager.dirs.offline if log_dir.failure is not None]
 
 
 # Look.
@@ -103,8 +103,7 @@ async def _open(manager: "LogManager", known: Mapping[str, LookedAt]) -> None:
         except LogDirRefused as refusal:
             refusals.append(refusal)  # the others go on to their end: their locks have to be let go of
         except OSError as error:
-            found = storage_error(error, "opening the log dir", log_dir.path)
-            manager.dirs.fail(log_dir, LogDirFailure(str(found), log_dir.path))
+            manager.dirs.fail(log_dir, dir_failure(error, "opening the log dir", log_dir.path))
     if refusals:
         raise refusals[0]
 
