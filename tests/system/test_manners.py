@@ -73,6 +73,47 @@ def test_a_stop_says_so(tmp_path, number):
         assert broker.rest() == (0, f"odradek stopping: {number.name}\nodradek stopped\n", "")
 
 
+# `odradek` on a disk that is full once there is nothing left to write but the word that it has stopped cleanly.
+_WITHOUT_SPACE = """
+import errno, os, sys
+from odradek.cli.main import main
+from odradek.reactor.adapters.disk import SystemDisk
+
+write_atomically = SystemDisk.write_atomically
+
+def full(disk, path, data):
+    if path.endswith(".kafka_cleanshutdown"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+    write_atomically(disk, path, data)
+
+SystemDisk.write_atomically = full
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+class WithoutSpace(Started):
+    def __init__(self, data, *arguments):
+        command = [sys.executable, "-c", _WITHOUT_SPACE, "start", "--listen", "127.0.0.1:0", "--data", str(data)]
+        self.started = 0.0
+        self.process = outside.Session(
+            [*command, *arguments], stdin=outside.DEVNULL, stdout=outside.PIPE, stderr=outside.PIPE
+        )
+
+
+@pytest.mark.parametrize("has_file", [False, True])
+def test_a_stop_that_is_not_clean_says_so_once_on_standard_error(tmp_path, has_file):
+    data, log = tmp_path / "data", tmp_path / "server.log"
+    with WithoutSpace(data, *(["--log", str(log)] if has_file else [])) as broker:
+        broker.process.send_signal(signal.SIGTERM)
+        status, said, complained = broker.rest()
+    assert status == 1
+    assert said.endswith("odradek stopped, but not cleanly: the next start has something to recover\n")
+    line = f"The log dir {data} was not closed cleanly, and the next start has to recover it: no space left to write "
+    assert complained.count("\n") == 1 and line in complained
+    if has_file:
+        assert f"ERROR [BrokerServer id=1] {line}{data}/.kafka_cleanshutdown" in log.read_text()
+
+
 def test_the_server_log_says_it_in_kafkas_words(tmp_path):
     log = tmp_path / "server.log"
     with BrokerProcess("--data", str(tmp_path / "data"), "--log", str(log)) as broker:

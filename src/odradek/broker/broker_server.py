@@ -52,6 +52,7 @@ class BrokerServer:
         "replicas",
         "services",
         "socket_server",
+        "unclosed",
     )
 
     def __init__(self, shared: Shared, host_name: HostName, on_fatal: OnFatal) -> None:
@@ -68,6 +69,7 @@ class BrokerServer:
         self.replicas: ReplicaManager | None = None
         self.services: BrokerServices | None = None  # what its handlers work with, once the logs are loaded
         self._coordinators: Coordinators | None = None
+        self.unclosed: list[str] = []  # what a stop has to say of the dirs that it could not close cleanly
 
     def _listen(self, host_name: HostName) -> list[Endpoint]:
         config = self._shared.config
@@ -272,9 +274,16 @@ class BrokerServer:
             await self.replicas.stop()
         if self.logs is not None:
             await self.logs.stop(self.lifecycle.broker_epoch)
+            self._tell_unclosed(self.logs)
         self.lifecycle.close()
         self._log.info("shut down completed")
         self._log.info("Transition from SHUTTING_DOWN to SHUTDOWN")
+
+    def _tell_unclosed(self, logs: LogManager) -> None:
+        for path, reason in logs.unclosed.items():
+            line = f"The log dir {path} was not closed cleanly, and the next start has to recover it: {reason}"
+            self._log.error(line)
+            self.unclosed.append(line)
 
     async def _controlled_shutdown(self) -> None:
         allowed: Pending[None] = self.lifecycle.begin_controlled_shutdown()

@@ -237,6 +237,11 @@ class KafkaRaftServer:
         """Why it has given up."""
         return self._failure
 
+    @property
+    def unclosed(self) -> list[str]:
+        """After a stop: what could not be closed cleanly, a line for each log dir."""
+        return [] if self.broker is None else self.broker.unclosed
+
     # Stop
 
     async def stop(self) -> None:

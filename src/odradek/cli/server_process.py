@@ -8,7 +8,7 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
@@ -191,11 +191,25 @@ class ServerProcess:
     def _ended(self) -> int:
         if self._stopping is not None:
             self._loop.run_until(self._stopping)
-        if self._reason is None:
+        if self._reason is not None:
+            complain(self._reason)
+            return 1
+        return self._stopped([] if self._server is None else self._server.unclosed)
+
+    def _stopped(self, unclosed: Sequence[str]) -> int:
+        """It was asked to stop, and could do so cleanly unless there are lines about what was in the way."""
+        if not unclosed:
             self._say("odradek stopped")
             return 0
-        complain(self._reason)
+        self._say("odradek stopped, but not cleanly: the next start has something to recover")
+        if not self._logs_to_standard_error:  # where the server log has said it
+            for line in unclosed:
+                complain(line)
         return 1
+
+    @property
+    def _logs_to_standard_error(self) -> bool:
+        return self._options.announces and self._options.log in (None, "-")
 
     def _say(self, line: str) -> None:
         """Beside the ready line. Whoever does not read it any more, or has closed the terminal, has seen enough."""

@@ -1,8 +1,12 @@
 """A broker from its first line to its last: in which order it starts, what a failed start leaves, what a stop ends."""
 
+from errno import ENOSPC
+
 import pytest
 
+from broker_clients import produce_request
 from broker_kit import SimBroker, SimClient
+from log_kit import batch
 from odradek.broker.lifecycle import NOT_RUNNING, RUNNING
 from odradek.broker.start_refused import StartRefused
 from odradek.network.socket_server import SocketServer
@@ -197,3 +201,22 @@ def test_clients_are_let_in_when_the_leaders_are_known_however_long_the_metadata
     monkeypatch.setattr(SocketServer, "enable", look)
     broker.restart()
     assert led == [True] * 3
+
+
+@pytest.mark.parametrize("file", [".kafka_cleanshutdown", "recovery-point-offset-checkpoint", "t-0/leader-epoch"])
+def test_a_stop_without_space_says_what_could_not_be_written(file):
+    broker = SimBroker(World(seed=9)).wait_until_ready()
+    client = SimClient(broker.world, "client", broker.address)
+    topic = CreatableTopic(name="t", num_partitions=1, replication_factor=1)
+    client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 7)
+    client.ask(produce_request(("t", 0), bytes(batch(b"one")), -1), 9)
+    broker.node.disk.fail("write", ENOSPC, path=f"/data/{file}", times=None)
+    broker.stop()
+    (line,) = broker.server.unclosed
+    assert line.startswith("The log dir /data was not closed cleanly, and the next start has to recover it: no space")
+    assert f"/data/{file}" in line
+    assert f"ERROR [BrokerServer id=1] {line}" in broker.lines
+    broker.node.disk.heal()
+    broker.restart()
+    broker.stop()
+    assert broker.server.unclosed == []

@@ -106,7 +106,6 @@ class LogDir:
         "floors",
         "futures",
         "had_clean_shutdown",
-        "is_unclean",
         "keys",
         "lock",
         "logs",
@@ -116,6 +115,7 @@ class LogDir:
         "saving",
         "set_aside_logs",
         "strays",
+        "unclosed",
         "written",
     )
 
@@ -140,7 +140,7 @@ class LogDir:
         self.floors: dict[TopicPartition, dict[str, int]] = {}
         self.failure: LogDirFailure | None = None
         self.keys: set[str] = set()  # of the jobs that work in it
-        self.is_unclean = False  # a log could not be closed: no clean-shutdown marker
+        self.unclosed: str | None = None  # why a stop could not close it cleanly: then it has no marker
 
     def __repr__(self) -> str:
         return f"LogDir({self.path}, {len(self)} logs{', offline' if self.failure else ''})"

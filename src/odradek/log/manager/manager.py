@@ -137,6 +137,12 @@ class LogManager:
     def is_stopping(self) -> bool:
         return self._stopped is not None
 
+    @property
+    def unclosed(self) -> dict[str, str]:
+        """The dirs that a stop could not close cleanly, with the reason: the next start has to recover them."""
+        dirs = self.dirs.by_path.values()
+        return {log_dir.path: log_dir.unclosed for log_dir in dirs if log_dir.unclosed is not None}
+
     # Which logs there are.
 
     def get(self, topic: str, partition: int) -> Log | None:

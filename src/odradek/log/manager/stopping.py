@@ -54,11 +54,11 @@ async def _stop_dir(manager: "LogManager", log_dir: LogDir, broker_epoch: int) -
             await manager.dirs.run(
                 log_dir, log_dir.path, manager.cleaner.checkpoints.save_job(manager.disk, log_dir.path)
             )
-        if not log_dir.is_unclean and not any(found.needs_recovery for found in log_dir.set_aside_logs.values()):
+        if log_dir.unclosed is None and not any(found.needs_recovery for found in log_dir.set_aside_logs.values()):
             marker = clean_shutdown_marker(manager.topic_configs.layers.release, broker_epoch)
             await manager.dirs.run(log_dir, log_dir.path, mark_clean_job(manager.disk, log_dir.path, marker))
-    except errors.KafkaStorageError:
-        return  # the dir is offline, or full: recovery will look at it
+    except errors.KafkaStorageError as error:
+        _leave_unclosed(log_dir, error)
     finally:
         log_dir.release_lock()
 
@@ -95,25 +95,31 @@ async def _close(manager: "LogManager", log_dir: LogDir, log: Log) -> None:
     except LogFailure as failure:
         manager.handle_failure(failure)
         return
-    except DiskFull:
-        _leave_to_recovery(manager, log_dir, log)
+    except DiskFull as full:
+        _leave_to_recovery(manager, log_dir, log, full)
         return
     try:
         if _has_work(plan):
             await manager.run_flush(log_dir, log, plan)
         log.closed(plan)
-    except DiskFull:
-        _leave_to_recovery(manager, log_dir, log)
-    except (errors.KafkaStorageError, Cancelled):
-        log_dir.is_unclean = True
+    except DiskFull as full:
+        _leave_to_recovery(manager, log_dir, log, full)
+    except (errors.KafkaStorageError, Cancelled) as error:
+        _leave_unclosed(log_dir, error)
         log.abandon()
 
 
-def _leave_to_recovery(manager: "LogManager", log_dir: LogDir, log: Log) -> None:
+def _leave_to_recovery(manager: "LogManager", log_dir: LogDir, log: Log, full: DiskFull) -> None:
     """Its records are in the files; what a clean stop adds to them had no space."""
-    log_dir.is_unclean = True
+    _leave_unclosed(log_dir, full)
     manager.dirs.full(log.directory)
     log.abandon()
+
+
+def _leave_unclosed(log_dir: LogDir, error: Exception) -> None:
+    """The dir gets no marker, and the next start recovers it. The first reason is the one that is told."""
+    if log_dir.unclosed is None:
+        log_dir.unclosed = f"no space left to write {error.path}" if isinstance(error, DiskFull) else str(error)
 
 
 def _has_work(plan: FlushPlan) -> bool:
