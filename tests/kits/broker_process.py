@@ -11,7 +11,10 @@ from pathlib import Path
 import outside
 
 ROOT = Path(__file__).parents[2]
-READY = re.compile(r"odradek ready: bootstrap=(?P<bootstrap>\S+) cluster=(?P<cluster>\S+) data=(?P<data>.+)\n")
+READY = re.compile(
+    r"odradek ready: bootstrap=(?P<bootstrap>\S+) cluster=(?P<cluster>\S+)"
+    r"( metrics=(?P<metrics>\S+))? data=(?P<data>.+)\n"
+)
 STILL_STARTING = "odradek: still starting: "
 START_SECONDS_MAX = 20
 STOP_SECONDS_MAX = 20
@@ -28,7 +31,7 @@ class BrokerProcess:
         self.started = time.monotonic()
         self.process = outside.Program(command, stdout=outside.PIPE, stderr=outside.PIPE, env=environment)
         self.ready_seconds = None
-        self.bootstrap = self.cluster = self.data = None
+        self.bootstrap = self.cluster = self.metrics = self.data = None
 
     def wait_until_ready(self):
         line = self._line(START_SECONDS_MAX)
@@ -36,6 +39,7 @@ class BrokerProcess:
         assert found, f"no ready line but {line!r}; stderr: {self._rest_of_stderr()}"
         self.ready_seconds = time.monotonic() - self.started
         self.bootstrap, self.cluster, self.data = found["bootstrap"], found["cluster"], found["data"]
+        self.metrics = found["metrics"]
         return self
 
     @property

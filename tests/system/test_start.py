@@ -152,17 +152,20 @@ def test_idle_memory(tmp_path):
 
 
 def test_metrics_health_and_readiness(tmp_path):
-    port = free_port()
-    with BrokerProcess("--data", str(tmp_path / "data"), "--metrics", f"127.0.0.1:{port}") as broker:
+    log = tmp_path / "server.log"
+    flags = ["--data", str(tmp_path / "data"), "--metrics", "127.0.0.1:0", "--log", str(log)]
+    with BrokerProcess(*flags) as broker:  # any free port: the ready line and the log tell which
         assert answers(broker.address)
 
         def page(path):
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+            with urllib.request.urlopen(f"http://{broker.metrics}{path}", timeout=5) as answer:
                 return answer.read().decode()
 
         assert page("/health") == "ok\n"
         assert page("/ready") == "RUNNING\n"
         assert "kafka_server_kafkaserver_brokerstate 3\n" in page("/metrics")
+        assert broker.stop() == (0, "")
+    assert f"Serving metrics on http://{broker.metrics}/metrics" in log.read_text()
 
 
 @pytest.mark.parametrize(("release", "config"), [("3.3", KRAFT_3_3), ("4.3", SERVER_4_3)])

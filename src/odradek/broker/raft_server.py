@@ -199,6 +199,7 @@ class KafkaRaftServer:
             self._http = HttpServer(
                 self.loop, host, port, pages(self, shared.metrics), lambda error: log.error("A page failed.", error)
             )
+            log.info(f"Serving metrics on http://{self.metrics_address}/metrics")
         except OSError as error:
             raise StartRefused(
                 f"cannot serve metrics on {shown(host, port)}: {error.strerror}; set another --metrics"
@@ -211,6 +212,11 @@ class KafkaRaftServer:
         """The addresses for clients, of the first listener that they may use."""
         endpoint = present(self.broker, "its listeners are bound once it has begun to start").advertised[0]
         return shown(endpoint.host, endpoint.port)
+
+    @property
+    def metrics_address(self) -> str | None:
+        """Where metrics are served, with the port that it got; None if they are not."""
+        return None if self._http is None else shown(*self._http.address)
 
     @property
     def cluster_id(self) -> str:

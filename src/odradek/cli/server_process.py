@@ -183,8 +183,12 @@ class ServerProcess:
         if not self._options.announces or self._stopping is not None:
             return
         dirs = ",".join(server.log_dirs)
+        metrics = "" if server.metrics_address is None else f" metrics={server.metrics_address}"
         try:
-            print(f"odradek ready: bootstrap={server.bootstrap} cluster={server.cluster_id} data={dirs}", flush=True)
+            print(
+                f"odradek ready: bootstrap={server.bootstrap} cluster={server.cluster_id}{metrics} data={dirs}",
+                flush=True,
+            )
         except OutputLost as lost:  # whoever does not want to know that it serves may still be its client
             complain(f"warning: {lost}")
 

@@ -32,7 +32,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "start",
         help="start a broker",
         description="Starts a broker. When it serves requests it prints one line: "
-        "odradek ready: bootstrap=HOST:PORT cluster=ID data=DIR",
+        "odradek ready: bootstrap=HOST:PORT cluster=ID data=DIR (with --metrics also metrics=HOST:PORT, before data)",
     )
     add_options(parser)
     if isinstance(parser, CommandParser):
@@ -59,7 +59,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--ephemeral", action="store_true", help="keep the data in a temporary dir, gone at the end")
     add("--override", metavar="NAME=VALUE", action="append", default=[], help="set any config")
-    add("--metrics", metavar="HOST:PORT", type=address, help="serve /metrics, /health and /ready")
+    add(
+        "--metrics",
+        metavar="HOST:PORT",
+        type=address,
+        help="serve /metrics, /health and /ready; port 0 is any free one",
+    )
     add("--log", metavar="FILE", type=named, help="append the server log to this file; - is standard error")
     add("--brokers", metavar="N", type=int, default=1, help="more than one comes with the cluster")
 
