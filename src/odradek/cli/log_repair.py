@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from errno import EROFS
 from typing import TYPE_CHECKING, Any
 
 from odradek.cli.failure import Failure, Refusal
@@ -10,7 +11,7 @@ from odradek.cli.progress import Progress
 if TYPE_CHECKING:
     from odradek.inspection.diagnosis import Diagnosis
     from odradek.inspection.log_dir_state import LogDirState
-    from odradek.reactor.ports import Disk, Job
+    from odradek.reactor.ports import Disk, DiskLock, Job
 
 
 def add_to(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -33,7 +34,7 @@ def add_to(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
 def _repair(options: argparse.Namespace) -> int:
     from odradek.inspection.file_forms import MalformedFile
     from odradek.inspection.log_dir_state import METADATA_LOG, LogDirState
-    from odradek.log.manager.log_dir import LogDirRefused, is_log_dir, lock_dir
+    from odradek.log.manager.log_dir import LogDirRefused, is_log_dir
     from odradek.reactor.adapters.disk import SystemDisk
 
     disk: Disk = SystemDisk()
@@ -41,7 +42,7 @@ def _repair(options: argparse.Namespace) -> int:
     try:
         if not is_log_dir(disk, path):
             raise Failure(f"{path} is no log dir: it has no meta.properties, no checkpoint and no partition")
-        lock = lock_dir(disk, path)
+        lock = _locked(disk, path, is_dry_run=options.dry_run)
     except LogDirRefused:
         raise Refusal(f"{path} is in use: stop the broker first, so that nobody writes to what is mended") from None
     except OSError as error:
@@ -55,10 +56,29 @@ def _repair(options: argparse.Namespace) -> int:
     except OSError as error:
         raise _unreadable(error, path) from None
     finally:
-        lock.release()
+        if lock is not None:
+            lock.release()
     if not damaged and not is_metadata_damaged and not options.json:
         print(f"{path}: nothing is damaged in its partitions; 'odradek log check' looks at all files")
     return 1 if is_metadata_damaged or (damaged and options.dry_run) else 0
+
+
+def _locked(disk: "Disk", path: str, *, is_dry_run: bool) -> "DiskLock | None":
+    """The lock of the dir. A dry run writes nothing: it takes one that is there, if it may be written at all.
+
+    Where there is none, or where nothing can be written, no broker has it.
+    """
+    from odradek.log import names
+    from odradek.log.manager.log_dir import lock_dir
+
+    if is_dry_run and not disk.exists(f"{path}/{names.LOCK}"):
+        return None
+    try:
+        return lock_dir(disk, path)
+    except OSError as error:
+        if is_dry_run and error.errno == EROFS:
+            return None
+        raise
 
 
 def _place(disk: "Disk", options: argparse.Namespace) -> tuple[str, str | None]:

@@ -1,7 +1,7 @@
 """`odradek log repair` and `log check`: what is not theirs to mend, and what is no log dir."""
 
 import json
-from errno import EACCES
+from errno import EACCES, EROFS
 
 import pytest
 from test_log_command import NAME, batch, run
@@ -104,3 +104,27 @@ def test_a_dir_of_somebody_else_is_told_in_a_line(log_dir, capsys, monkeypatch):
 
     monkeypatch.setattr(SystemDisk, "list", refuse)  # a test that runs as root may look into every dir
     assert run(capsys, "repair", log_dir) == (1, "", f"odradek: {log_dir}: Permission denied\n")
+
+
+def test_a_dry_run_writes_nothing(log_dir, capsys):
+    before = sorted(log_dir.rglob("*"))
+    assert run(capsys, "repair", log_dir, "--dry-run")[0] == 0
+    assert sorted(log_dir.rglob("*")) == before
+
+
+def test_a_dry_run_looks_at_a_dir_that_cannot_be_written(log_dir, capsys, monkeypatch):
+    (log_dir / ".lock").touch()
+
+    def refuse(disk, path):
+        raise OSError(EROFS, "Read-only file system", path)
+
+    monkeypatch.setattr(SystemDisk, "lock", refuse)
+    assert run(capsys, "repair", log_dir, "--dry-run")[0] == 0
+    assert run(capsys, "repair", log_dir) == (1, "", f"odradek: {log_dir}/.lock: Read-only file system\n")
+
+
+def test_a_dry_run_keeps_off_a_dir_in_use(log_dir, capsys):
+    lock = SystemDisk().lock(f"{log_dir}/.lock")
+    status, _, err = run(capsys, "repair", log_dir, "--dry-run")
+    lock.release()
+    assert status == 1 and "is in use: stop the broker first" in err
