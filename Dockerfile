@@ -26,5 +26,5 @@ EXPOSE 9092 9404
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=5s --timeout=3s --start-period=60s \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:9404/ready', timeout=2)"]
-ENTRYPOINT ["odradek", "start", "--data", "/var/lib/odradek", "--listen", "0.0.0.0:9092", "--metrics", "0.0.0.0:9404", \
-    "--override", "advertised.listeners=PLAINTEXT://localhost:9092"]
+ENTRYPOINT ["odradek", "start", "--data", "/var/lib/odradek", "--metrics", "0.0.0.0:9404", \
+    "--override", "listeners=PLAINTEXT://0.0.0.0:9092", "--override", "advertised.listeners=PLAINTEXT://localhost:9092"]

@@ -37,7 +37,7 @@ def broker(tmp_path_factory):
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
     listeners = f"listeners=PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:{port}"
-    with BrokerProcess("--data", str(data), "--override", listeners) as started:
+    with BrokerProcess("--data", str(data), "--override", listeners, listen=None) as started:
         started.controller = ("127.0.0.1", port)
         meta = dict(line.split("=", 1) for line in (data / "meta.properties").read_text().splitlines() if "=" in line)
         started.directory_id = Uuid(parse_uuid(meta["directory.id"]))

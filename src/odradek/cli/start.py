@@ -16,6 +16,12 @@ from odradek.config.listeners import PROTOCOLS
 
 PORT_MAX = 65535
 
+_CONFIGS_OF_FLAGS = {
+    "--data": ("log.dirs", "log.dir"),
+    "--ephemeral": ("log.dirs", "log.dir"),
+    "--listen": ("listeners",),
+}
+
 # What other servers call these flags, and what a user of theirs types first.
 _SYNONYMS = {
     "--listen": ("--port", "--host", "--bind", "--address", "--bootstrap-server", "--listeners", "-p"),
@@ -92,8 +98,9 @@ def _temporary_dir() -> str:
 def server_options(options: argparse.Namespace, temporary: str | None = None) -> ServerOptions:
     """What the parsed flags ask for; Failure if they contradict each other or a file cannot be read."""
     given = {} if options.config is None else read_properties(options.config)
-    flags = _asked_for(options, given, temporary)
-    values = resolved({**given, **flags, **overrides(options.override)})
+    overridden = overrides(options.override)
+    _refuse_twice(options, overridden)
+    values = resolved({**given, **_asked_for(options, given, temporary), **overridden})
     if single_node.describes_a_node(given):
         single_node.refuse_half_a_node(values, options.config)
     else:
@@ -107,6 +114,19 @@ def server_options(options: argparse.Namespace, temporary: str | None = None) ->
         log=options.log,
         announces=True,
     )
+
+
+def _refuse_twice(options: argparse.Namespace, overridden: Mapping[str, str]) -> None:
+    """Failure for a flag and an override that say the same thing in two ways: one of them would be in vain."""
+    said = {
+        "--data": options.data is not None,
+        "--ephemeral": options.ephemeral,
+        "--listen": options.listen is not None,
+    }
+    for flag, names in _CONFIGS_OF_FLAGS.items():
+        for name in names:
+            if said[flag] and name in overridden:
+                raise Failure(f"{flag} and --override {name}={overridden[name]} contradict each other: use one of them")
 
 
 def _asked_for(options: argparse.Namespace, given: Mapping[str, str], temporary: str | None) -> dict[str, str]:

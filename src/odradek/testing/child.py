@@ -104,5 +104,5 @@ def main(arguments: list[str]) -> int:
         complain(failure)
         return 2
     finally:
-        if control.is_orphaned and fate == "REMOVE":
+        if control.is_orphaned and fate == "REMOVE" and "--data" in flags:
             shutil.rmtree(flags[flags.index("--data") + 1], ignore_errors=True)

@@ -12,7 +12,10 @@ from odradek.cli.start import add_options, server_options
 def start_arguments(
     *, release: str | None, data: str, listen: str, config: Mapping[str, object], log: str | None
 ) -> list[str]:
-    arguments = ["--data", data, "--listen", listen]
+    """A config that says where to serve or keep the data goes before what would be said of it otherwise."""
+    arguments = [] if "log.dirs" in config or "log.dir" in config else ["--data", data]
+    if "listeners" not in config:
+        arguments += ["--listen", listen]
     if release is not None:
         arguments += ["--release-version", release]
     if log is not None:

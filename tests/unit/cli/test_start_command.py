@@ -34,16 +34,16 @@ def test_a_3_3_names_its_voters(tmp_path):
     assert "controller.quorum.voters" in asked("--data", str(tmp_path)).properties, "the dir is a 3.3's"
 
 
-def test_flags_go_before_the_file_and_overrides_before_both(tmp_path):
+def test_flags_and_overrides_go_before_the_file(tmp_path):
     file = tmp_path / "server.properties"
     file.write_text(
         "process.roles=broker,controller\nnode.id=7\nlog.dirs=/x\nlisteners=PLAINTEXT://:1,C://:2\n"
         "controller.listener.names=C\ncontroller.quorum.voters=7@:2\n"
     )
-    given = asked("--config", str(file), "--listen", "[::1]:5", "--override", "log.dirs=/z", "--data", "/y").properties
+    given = asked("--config", str(file), "--listen", "[::1]:5", "--override", "node.id=8", "--data", "/y").properties
     assert given["listeners"] == "PLAINTEXT://[::1]:5,C://:2"
-    assert given["log.dirs"] == "/z"
-    assert given["node.id"] == "7"
+    assert given["log.dirs"] == "/y"
+    assert given["node.id"] == "8"
     assert "offsets.topic.replication.factor" not in given, "a file is taken as it is"
 
 

@@ -168,6 +168,12 @@ def test_listen_may_be_written_as_kafkas_listeners_are(tmp_path):
         (["--config", ""], "argument --config: it is empty"),
         (["--log", " "], "argument --log: it is empty"),
         (["--data", ""], "--data: it names no dir; without --data it is /"),
+        (["--data", "/x", "--override", "log.dirs=/y"], "--data and --override log.dirs=/y contradict each other"),
+        (["--ephemeral", "--override", "log.dir=/y"], "--ephemeral and --override log.dir=/y contradict each other"),
+        (
+            ["--listen", "h:1", "--override", "listeners=PLAINTEXT://h:2"],
+            "--listen and --override listeners=PLAINTEXT://h:2 contradict each other: use one of them",
+        ),
         (["--override", "=3"], "--override: expected NAME=VALUE, not '=3'"),
         (["--override", ""], "--override: expected NAME=VALUE, not ''"),
         (["--brokers", ""], "argument --brokers: "),

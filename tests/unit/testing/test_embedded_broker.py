@@ -104,6 +104,13 @@ def test_configs_and_release():
         assert Path(broker.data, "meta.properties").exists()
 
 
+def test_a_config_may_say_where_it_serves_and_keeps_its_data(tmp_path, thread):
+    config = {"log.dirs": str(tmp_path / "data"), "listeners": "PLAINTEXT://127.0.0.1:0"}
+    with Broker(config=config, thread=thread) as broker:
+        assert answers(broker)
+        assert (tmp_path / "data" / "meta.properties").exists()
+
+
 def test_a_given_dir_is_kept(tmp_path, thread):
     with Broker(data=tmp_path / "data", thread=thread) as broker:
         broker.create_topic("t")
