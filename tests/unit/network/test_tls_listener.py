@@ -251,9 +251,17 @@ def test_a_changed_key_serves_the_connections_to_come(rig):
 def test_an_encrypted_key_needs_its_password():
     path = str(DATA / "server-encrypted.pem")
     tls_context(TlsSettings(keystore_path=path, key_password="test-password"))
-    for wrong in ("", "guess"):
-        with pytest.raises(TlsSettingsError, match="PEM key store"):
+    for wrong, told in (("", "is not set"), ("guess", "does not open it")):
+        with pytest.raises(TlsSettingsError, match=f"is encrypted, and ssl.key.password {told}: set it to the key's"):
             tls_context(TlsSettings(keystore_path=path, key_password=wrong))
+
+
+def test_an_encrypted_key_that_is_not_that_of_the_certificate_is_not_blamed_on_its_password():
+    key = (DATA / "server-encrypted.pem").read_text().partition("-----BEGIN CERTIFICATE")[0]
+    other = (DATA / "client.pem").read_text()
+    chain = other[other.index("-----BEGIN CERTIFICATE") :]
+    with pytest.raises(TlsSettingsError, match="the PEM key store cannot be used: KEY_VALUES_MISMATCH"):
+        tls_context(TlsSettings(key=key, certificate_chain=chain, key_password="test-password"))
 
 
 def test_stores_of_java_are_refused_with_a_way_out():

@@ -97,12 +97,21 @@ def _load_chain(context: "ssl.SSLContext", text: str, password: str, where: str)
         # a function, so that OpenSSL does not ask on the terminal for a password that is not there
         context.load_cert_chain(f"/proc/self/fd/{fd}", password=lambda: password)
     except (ssl.SSLError, ValueError) as error:
-        reason = getattr(error, "reason", None) or str(error)
-        raise TlsSettingsError(
-            f"{where}the PEM key store cannot be used: {reason}; it holds a private key and the certificates for it"
-        ) from None
+        raise TlsSettingsError(f"{where}{_not_loaded(error, text, password)}") from None
     finally:
         os.close(fd)
+
+
+def _not_loaded(error: Exception, text: str, password: str) -> str:
+    """Why a key store cannot be used, and what to do."""
+    reason = getattr(error, "reason", None) or str(error)
+    if "ENCRYPTED" not in text or reason == "KEY_VALUES_MISMATCH":
+        return f"the PEM key store cannot be used: {reason}; it holds a private key and the certificates for it"
+    wrong = "does not open it" if password else "is not set"
+    return (
+        f"the private key of the PEM key store is encrypted, and ssl.key.password {wrong}: set it to the key's "
+        "password, or store the key without one (openssl pkey -in KEY -out KEY.plain)"
+    )
 
 
 def _load_trusted(context: "ssl.SSLContext", settings: TlsSettings) -> None:
