@@ -13,6 +13,8 @@ KRAFT = {
     "controller.quorum.voters": "1@localhost:9093",
 }
 
+NAME = "sasl.mechanism.inter.broker.protocol"
+
 
 def parse(release: str = "4.3", **more: object):
     changes = {name.replace("_", "."): value for name, value in more.items()}
@@ -182,3 +184,16 @@ def test_every_thread_of_the_cleaner_needs_more_than_a_mebibyte(threads: int, si
         return
     with pytest.raises(ConfigError, match="more than 1 MB for each"):
         parse(**configs)
+
+
+@pytest.mark.parametrize(("given", "told"), [({}, "GSSAPI, its default"), ({NAME: "SCRAM"}, "SCRAM, as given")])
+def test_the_mechanism_between_brokers_that_is_not_on_offer_is_named_with_what_helps(given, told) -> None:
+    values = {
+        **KRAFT,
+        "listeners": "SASL_PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093",
+        "listener.security.protocol.map": "SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "inter.broker.listener.name": "SASL_PLAINTEXT",
+        "sasl.enabled.mechanisms": "PLAIN",
+    }
+    with pytest.raises(ConfigError, match=rf"{NAME}, which is {told}: set {NAME}=PLAIN"):
+        broker.TABLE.parse({**values, **given}, "4.3")

@@ -160,10 +160,13 @@ def _inter_broker_mechanism(config: Config) -> str | None:
     listener = inter_broker_listener(config)
     if not has_role(config, "broker") or not protocol_map(config).get(listener, "").startswith("SASL_"):
         return None
-    mechanism = config["sasl.mechanism.inter.broker.protocol"]
-    if mechanism in config.listener(listener, "sasl.enabled.mechanisms"):
+    name = "sasl.mechanism.inter.broker.protocol"
+    mechanism, enabled = config[name], config.listener(listener, "sasl.enabled.mechanisms")
+    if mechanism in enabled:
         return None
-    return "sasl.enabled.mechanisms must have the mechanism of sasl.mechanism.inter.broker.protocol"
+    told = f"{mechanism}, {'as given' if name in config.given else 'its default'}"
+    remedy = f": set {name}={enabled[0]}" if enabled else ""
+    return f"sasl.enabled.mechanisms must have the mechanism of {name}, which is {told}{remedy}"
 
 
 def _early_start(config: Config) -> str | None:
