@@ -10,6 +10,7 @@ from odradek.broker.controller_registration import ControllerRegistration
 from odradek.broker.dynamic_config import concerns_network
 from odradek.broker.failures import OnFatal
 from odradek.broker.listening import bind
+from odradek.broker.node_dirs import NodeDirs
 from odradek.broker.shared import Shared
 from odradek.broker.start_refused import StartRefused
 from odradek.config.listeners import Endpoint, controller_names, endpoints
@@ -104,6 +105,7 @@ class ControllerServer:
         self._log.info("Starting controller")
         shared = self._shared
         self._ensure_voters()
+        await self._ensure_log()
         try:
             with shared.waits.on(lambda: f"the metadata log in {shared.dirs.metadata_dir} to be read"):
                 await shared.raft.start()
@@ -138,6 +140,17 @@ class ControllerServer:
                 "it was formatted at release 3.3, whose voters stand in controller.quorum.voters, where release "
                 f"{shared.release.name} finds none"
             )
+
+    async def _ensure_log(self) -> None:
+        """Refuses dirs whose metadata log is gone, before an empty one is made in its place."""
+        shared = self._shared
+        disk, voters = shared.loop.ports.disk, quorum_of(shared.config).voters
+        try:
+            reason = await shared.loop.submit(_look_for_log(disk, shared.dirs, has_voters=bool(voters)))
+        except OSError as error:
+            raise StartRefused(f"The log dirs cannot be read: {with_remedy(error)}") from error
+        if reason is not None:
+            raise StartRefused(reason)
 
     def _ensure_alone(self) -> None:
         """Refuses other voters: they would elect a leader, but a broker asks no controller on another node yet."""
@@ -233,6 +246,15 @@ def not_opened(error: errors.KafkaError) -> str:
         f"{reason} 'odradek log repair' leaves it alone, as it is the quorum's: bring its directory back from a copy, "
         "or with more controllers from one of the others."
     )
+
+
+def _look_for_log(disk: Disk, dirs: NodeDirs, *, has_voters: bool) -> Job:
+    yield 0
+    if disk.exists(f"{dirs.metadata_dir}/{METADATA_LOG}"):
+        return None
+    from odradek.metadata.lost_log import lost_log  # it knows of records, which a sound start does not need yet
+
+    return lost_log(disk, dirs.metadata_dir, sorted(dirs.locked), has_voters=has_voters)
 
 
 def _read_bootstrap(disk: Disk, directory: str) -> Job:
