@@ -24,6 +24,7 @@ _DATA_HELP = "the data dir of `odradek start`, in place of a configuration file"
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser("storage", help="the directories of a node: format, info, random-uuid")
     fill(parser)
+    parser.set_defaults(has_built_in_node=True)  # on which a file of a few configs is set, as for `odradek start`
     parser.set_defaults(run=lambda _: print(parser.format_help()) or 0)
 
 
@@ -31,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """`kafka-storage.sh`, kafka.tools.StorageTool."""
     parser = ToolParser(prog="kafka-storage", description="The Kafka storage tool.")
     fill(parser)
+    parser.set_defaults(has_built_in_node=False)
     try:
         options = parser.parse_args(arguments)
         return int(options.run(options))
@@ -175,7 +177,7 @@ def _plan_of(options: argparse.Namespace) -> "FormatPlan":
 def _is_lone(options: argparse.Namespace, release: "Release") -> bool:
     """The built-in node is the only voter of its quorum, as `odradek start` formats it, unless it is said otherwise."""
     says_otherwise = options.no_initial_controllers or options.initial_controllers is not None
-    return options.data is not None and release.has_directory_id and not says_otherwise
+    return release.has_directory_id and not says_otherwise and (options.data is not None or _is_of_a_few(options))
 
 
 def _level(options: argparse.Namespace, features: dict[str, int]) -> int:
@@ -216,7 +218,18 @@ def _values(options: argparse.Namespace, release: "Release") -> dict[str, str]:
         return single_node.completed({"log.dirs": single_node.absolute(options.data)}, release.name)
     values = read_properties(options.config)
     refuse_legacy_cluster(values, options.config)
+    if options.has_built_in_node and not single_node.describes_a_node(values):
+        single_node.refuse_foreign_file(values, options.config)
+        return single_node.completed(values, release.name)
     return values
+
+
+def _is_of_a_few(options: argparse.Namespace) -> bool:
+    """Whether the file has but a few configs for the built-in node, and describes none of its own."""
+    from odradek.cli import single_node
+    from odradek.cli.server_properties import read_properties
+
+    return options.has_built_in_node and not single_node.describes_a_node(read_properties(options.config))
 
 
 def _info(options: argparse.Namespace) -> int:

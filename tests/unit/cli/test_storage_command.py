@@ -164,3 +164,16 @@ def test_which_dir_is_meant_must_be_said_once(arguments, told, capsys):
     complaint = capsys.readouterr().err
     assert told in complaint
     assert complaint.count("\n") == 1
+
+
+def test_a_file_of_a_few_configs_is_for_the_built_in_node_as_for_a_start(tmp_path, capsys):
+    few = tmp_path / "few.properties"
+    few.write_text(f"num.partitions=4\nlog.dirs={tmp_path}/data\n")
+    assert main(["storage", "info", "--config", str(few)]) == 1
+    assert capsys.readouterr() == (f"Found problem:\n  {tmp_path}/data does not exist\n\n", "")
+    assert main(["storage", "format", "--config", str(few), "-t", CLUSTER]) == 0
+    assert f"dynamic metadata voter directory {tmp_path}/data" in capsys.readouterr().out
+    assert main(["storage", "info", "--config", str(few)]) == 0
+    capsys.readouterr()
+    assert storage.main(["info", "--config", str(few)]) == 1
+    assert "process.roles" in capsys.readouterr().err, "Kafka's script takes a whole node"
