@@ -59,7 +59,7 @@ class Broker:
         start_s_max: float = START_S_MAX,
     ) -> None:
         self._release = None if release is None else str(release)
-        self._given_data = None if data is None else os.path.abspath(data)
+        self._given_data = None if data is None else _dir(data)
         self._temporary: str | None = None
         self._listen = str(listen)
         self._config = _checked(config)
@@ -216,6 +216,12 @@ class Broker:
         if self._owner != os.getpid():
             raise BrokerError(f"the broker belongs to process {self._owner}; this is a fork of it")
         return running
+
+
+def _dir(data: str | os.PathLike[str]) -> str:
+    if not os.fspath(data).strip():
+        raise ValueError("data names no dir; leave it out for a temporary one")
+    return os.path.abspath(data)
 
 
 def _checked(config: Mapping[str, object] | None) -> dict[str, object]:

@@ -244,6 +244,12 @@ def test_a_config_that_nobody_knows(thread):
         assert answers(broker)
 
 
+@pytest.mark.parametrize("data", ["", " "])
+def test_a_dir_without_a_name_is_not_the_working_directory(data):
+    with pytest.raises(ValueError, match="data names no dir; leave it out for a temporary one"):
+        Broker(data=data)
+
+
 def test_configs_are_a_dict():
     with pytest.raises(TypeError, match="config is a dict"):
         Broker(config=["num.partitions=3"])
