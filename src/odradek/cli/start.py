@@ -72,10 +72,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="serve /metrics, /health and /ready; port 0 is any free one",
     )
     add("--log", metavar="FILE", type=named, help="append the server log to this file; - is standard error")
-    add("--brokers", metavar="N", type=int, default=1, help="more than one comes with the cluster")
+    add("--brokers", metavar="N", type=int, default=1, help="how many brokers to start: 1, for more are not built yet")
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.brokers < 1:
+        raise Failure(f"--brokers {options.brokers}: there has to be a broker to start; use --brokers 1")
     if options.brokers != 1:
         raise Failure("--brokers: more than one broker comes with the cluster, which is not built yet; use --brokers 1")
     if options.ephemeral and options.data is not None:

@@ -90,7 +90,8 @@ def _endpoint(name: str, address: str, protocols: dict[str, str]) -> Endpoint:
         raise ConfigError("expected NAME://host:port", name, address)
     listener = match[1].upper()
     if listener not in protocols:
-        raise ConfigError(f"No security protocol defined for listener {listener}", name, address)
+        remedy = f"add {listener}:PLAINTEXT, or what else it speaks, to listener.security.protocol.map"
+        raise ConfigError(f"No security protocol defined for listener {listener}: {remedy}", name, address)
     return Endpoint(listener, protocols[listener], match[2], int(match[3]))
 
 

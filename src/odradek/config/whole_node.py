@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 QUORUM = ("controller.quorum.voters", "controller.quorum.bootstrap.servers")
 _CONTROLLER, _CONTROLLER_PORT = "CONTROLLER", "9093"
+_HOST = "127.0.0.1"  # whoever wants to be reached from elsewhere says so: a line to copy lets nobody in
 _LISTENERS, _PROTOCOLS = "listeners", "listener.security.protocol.map"
 
 
@@ -31,10 +32,10 @@ def lacking(values: Mapping[str, object]) -> list[str]:
 
 def _listening(given: Mapping[str, str], controller: str) -> dict[str, str]:
     """The listeners with the controllers' among them, and a protocol for it where others have theirs."""
-    listeners = given.get(_LISTENERS) or "PLAINTEXT://:9092"
+    listeners = given.get(_LISTENERS) or f"PLAINTEXT://{_HOST}:9092"
     if _address(listeners, controller) is not None:
         return {_LISTENERS: listeners}
-    found = {_LISTENERS: f"{listeners},{controller}://:{_CONTROLLER_PORT}"}
+    found = {_LISTENERS: f"{listeners},{controller}://{_HOST}:{_CONTROLLER_PORT}"}
     protocols = given.get(_PROTOCOLS)
     if protocols and f"{controller.upper()}:" not in protocols.upper():
         found[_PROTOCOLS] = f"{protocols},{controller}:PLAINTEXT"

@@ -106,7 +106,10 @@ def verify(found: Found, node_id: int, cluster_id: str | None = None) -> None:
         if meta.version != meta_properties.VERSION_1:
             raise StorageRefused(f"{path} has version 0, that of a broker on ZooKeeper; format an empty directory")
         if cluster_id is not None and meta.cluster_id != cluster_id:
-            raise StorageRefused(f"Invalid cluster.id in: {path}. Expected {cluster_id}, but read {meta.cluster_id}")
+            raise StorageRefused(
+                f"Invalid cluster.id in: {path}. Expected {cluster_id}, but read {meta.cluster_id}. All dirs of a node "
+                f"belong to one cluster: take {directory} out of log.dirs, or bring back the one that was there before."
+            )
         if meta.node_id != node_id:
             raise StorageRefused(
                 f"Stored node id {meta.node_id} doesn't match the configured node id {node_id} in {path}. "

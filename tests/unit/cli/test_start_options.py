@@ -105,8 +105,8 @@ def test_such_a_file_on_a_dir_of_a_3_3(tmp_path):
         (
             "broker.id=3\n",
             "names broker.id, so it has to describe the whole node: add process.roles=broker,controller and "
-            "listeners=PLAINTEXT://:9092,CONTROLLER://:9093 and controller.listener.names=CONTROLLER and "
-            "controller.quorum.voters=3@localhost:9093;",
+            "listeners=PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093 and "
+            "controller.listener.names=CONTROLLER and controller.quorum.voters=3@localhost:9093;",
         ),
         (OWN_NAMES.replace("process.roles=broker,controller\n", ""), "add process.roles=broker,controller;"),
         (OWN_NAMES.replace("node.id=1\n", ""), "add node.id=1;"),
@@ -177,6 +177,8 @@ def test_listen_may_be_written_as_kafkas_listeners_are(tmp_path):
         (["--override", "=3"], "--override: expected NAME=VALUE, not '=3'"),
         (["--override", ""], "--override: expected NAME=VALUE, not ''"),
         (["--brokers", ""], "argument --brokers: "),
+        (["--brokers", "0"], "--brokers 0: there has to be a broker to start; use --brokers 1"),
+        (["--brokers", "2"], "--brokers: more than one broker comes with the cluster"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_one_line(flags, told, capsys):

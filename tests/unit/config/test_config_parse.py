@@ -197,3 +197,9 @@ def test_the_mechanism_between_brokers_that_is_not_on_offer_is_named_with_what_h
     }
     with pytest.raises(ConfigError, match=rf"{NAME}, which is {told}: set {NAME}=PLAIN"):
         broker.TABLE.parse({**values, **given}, "4.3")
+
+
+def test_a_listener_without_a_protocol_is_told_where_to_name_one() -> None:
+    listeners = "FOO://localhost:9092,CONTROLLER://localhost:9093"
+    with pytest.raises(ConfigError, match=r"listener FOO: add FOO:PLAINTEXT, .* to listener\.security\.protocol\.map"):
+        parse(listeners=listeners, inter_broker_listener_name="FOO")

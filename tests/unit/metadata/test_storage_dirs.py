@@ -328,7 +328,10 @@ def test_another_cluster():
     disk, write = spoilt()
     write("/data/b", MetaProperties("other", 1, bytes(16)).to_bytes(1))
     own = meta_of(disk, "/data/a").cluster_id
-    expected = f"Invalid cluster.id in: /data/b/meta.properties. Expected {own}, but read other"
+    expected = (
+        f"Invalid cluster.id in: /data/b/meta.properties. Expected {own}, but read other. All dirs of a node belong to "
+        "one cluster: take /data/b out of log.dirs"
+    )
     with pytest.raises(StorageRefused, match=expected):
         open_storage(disk, DYNAMIC)
     with pytest.raises(StorageRefused, match=r"/data/a/meta.properties. Expected wanted, but read"):
