@@ -67,7 +67,7 @@ def odradek_broker(request: pytest.FixtureRequest, odradek_broker_config: dict[s
     try:
         broker = Broker(option("--odradek-release"), config=odradek_broker_config, log=log).start()
     except (BrokerError, TypeError) as error:
-        pytest.fail(f"odradek_broker: {error}", pytrace=False)
+        raise _failed("odradek_broker", error) from None
     yield broker
     broker.stop()
 
@@ -82,7 +82,7 @@ def odradek_topic(request: pytest.FixtureRequest, odradek_broker: "Broker") -> I
     try:
         odradek_broker.create_topic(name, partitions, config)
     except BrokerError as error:
-        pytest.fail(f"odradek_topic: {error}", pytrace=False)
+        raise _failed("odradek_topic", error) from None
     yield name
     if odradek_broker.is_running:
         odradek_broker.faults.clear()
@@ -91,6 +91,11 @@ def odradek_topic(request: pytest.FixtureRequest, odradek_broker: "Broker") -> I
         except BrokerError as error:
             if "UNKNOWN_TOPIC_OR_PARTITION" not in str(error):  # the test has deleted it itself
                 raise
+
+
+def _failed(fixture: str, error: Exception) -> BaseException:
+    """What is printed in place of a traceback; raised from None, so that it is all that is printed."""
+    return pytest.fail.Exception(f"{fixture}: {error}", pytrace=False)
 
 
 def _log_of_worker(log: str | None, config: pytest.Config) -> str | None:
