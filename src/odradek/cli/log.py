@@ -88,8 +88,7 @@ def _dump(options: argparse.Namespace) -> int:
 def _files(disk: Disk, paths: list[str], *, segments_only: bool) -> Iterator[tuple[DumpFile, bool]]:
     """Each file, and whether it was found in a directory rather than named."""
     for path in paths:
-        if not disk.exists(path):
-            raise Failure(f"{path}: no such file or directory")
+        _ensure_there(disk, path)
         if disk.is_dir(path):
             for file in _files_under(disk, path):
                 if file.name.endswith((".log", ".checkpoint")) or not segments_only:
@@ -98,6 +97,16 @@ def _files(disk: Disk, paths: list[str], *, segments_only: bool) -> Iterator[tup
             yield named, False
         else:
             raise Failure(f"{path}: its name is not that of a file of a log; expected *.log, *.index, quorum-state ...")
+
+
+def _ensure_there(disk: Disk, path: str) -> None:
+    """Failure for what is not there, or in a directory that may not be looked into."""
+    try:
+        disk.size(path)
+    except (FileNotFoundError, NotADirectoryError):
+        raise Failure(f"{path}: no such file or directory") from None
+    except OSError as error:
+        raise _unreadable(error, path) from None
 
 
 def _files_under(disk: Disk, directory: str) -> Iterator[DumpFile]:
@@ -154,7 +163,7 @@ def _check(options: argparse.Namespace) -> int:
     if is_partition:
         raise Failure(f"{options.directory} is the directory of one partition: give the log dir that it lies in")
     if not is_known:
-        raise Failure(f"{options.directory} is no log dir: it has no meta.properties, no checkpoint and no partition")
+        raise log_repair.no_log_dir(options.directory)
     progress = Progress("batches checked")
 
     def show(finding: Finding) -> None:

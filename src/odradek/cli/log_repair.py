@@ -41,7 +41,7 @@ def _repair(options: argparse.Namespace) -> int:
     path, wanted = _place(disk, options)
     try:
         if not is_log_dir(disk, path):
-            raise Failure(f"{path} is no log dir: it has no meta.properties, no checkpoint and no partition")
+            raise no_log_dir(path)
         lock = _locked(disk, path, is_dry_run=options.dry_run)
     except LogDirRefused:
         raise Refusal(f"{path} is in use: stop the broker first, so that nobody writes to what is mended") from None
@@ -173,3 +173,8 @@ def _show_damages(found: "Diagnosis") -> None:
 
 def _unreadable(error: OSError, path: str) -> Refusal:
     return Refusal(f"{error.filename or path}: {error.strerror}")
+
+
+def no_log_dir(path: str) -> Failure:
+    """Says of a directory that it is not what `odradek log` works on."""
+    return Failure(f"{path} is no log dir: it has no meta.properties, no checkpoint and no partition with a log in it")

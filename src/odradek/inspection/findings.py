@@ -79,8 +79,14 @@ class Summary:
             f"{_counted(report.notes, 'note')} in {_counted(report.partitions, 'partition')}, "
             f"{_counted(report.segments, 'segment')}, "
             f"{_counted(report.batches, 'batch', 'batches')}, {_counted(report.records, 'record')}, "
-            f"{_counted(report.log_bytes, 'byte')} of log"
+            f"{_counted(report.log_bytes, 'byte')} of log{self._advice}"
         )
+
+    @property
+    def _advice(self) -> str:
+        if not self.report.errors:
+            return ""
+        return f"; 'odradek log repair {self.directory} --dry-run' says what of it can be mended"
 
     def form(self) -> JsonObject:
         counted = ("errors", "notes", "partitions", "segments", "batches", "records", "log_bytes")

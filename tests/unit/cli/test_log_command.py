@@ -10,6 +10,7 @@ import pytest
 
 import outside
 from odradek.cli.main import main
+from odradek.reactor.adapters.disk import SystemDisk
 from odradek.records.compression import GZIP
 from odradek.records.control import end_transaction_marker
 from odradek.records.legacy import message_set
@@ -225,6 +226,26 @@ def test_a_directory_that_may_not_be_read(partition, capsys, monkeypatch, comman
     assert (status, err) == (2, f"odradek: {partition.parent}: Permission denied\n")
 
 
+def test_what_lies_in_a_dir_that_may_not_be_looked_into_is_not_called_missing(partition, capsys, monkeypatch):
+    def refuse(disk, path):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    monkeypatch.setattr(SystemDisk, "size", refuse)  # root may read everything
+    assert run(capsys, "dump", partition) == (2, "", f"odradek: {partition}: Permission denied\n")
+
+
+@pytest.mark.parametrize("path", ["missing", "file/below"])
+def test_what_is_not_there_is_called_missing(tmp_path, capsys, path):
+    (tmp_path / "file").touch()
+    status, _, err = run(capsys, "dump", tmp_path / path)
+    assert (status, err) == (2, f"odradek: {tmp_path / path}: no such file or directory\n")
+
+
+def test_check_names_the_command_that_mends(partition, capsys):
+    _, out, _ = run(capsys, "check", partition.parent)
+    assert out.endswith(f"; 'odradek log repair {partition.parent} --dry-run' says what of it can be mended\n")
+
+
 def test_check_prints_findings_and_a_summary(partition, capsys):
     status, out, _ = run(capsys, "check", partition.parent)
     lines = out.splitlines()
@@ -232,7 +253,7 @@ def test_check_prints_findings_and_a_summary(partition, capsys):
     assert "error meta       meta.properties: the file is missing: which broker is this?" in lines
     assert lines[-1].startswith(f"{partition.parent}: DAMAGED, not stopped cleanly; ")
     size = (partition / NAME).stat().st_size
-    assert lines[-1].endswith(f"in 1 partition, 1 segment, 2 batches, 3 records, {size} bytes of log")
+    assert f"in 1 partition, 1 segment, 2 batches, 3 records, {size} bytes of log; " in lines[-1]
 
 
 def test_check_as_json(partition, capsys):

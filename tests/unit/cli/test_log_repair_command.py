@@ -128,3 +128,13 @@ def test_a_dry_run_keeps_off_a_dir_in_use(log_dir, capsys):
     status, _, err = run(capsys, "repair", log_dir, "--dry-run")
     lock.release()
     assert status == 1 and "is in use: stop the broker first" in err
+
+
+@pytest.mark.parametrize("action", ["repair", "check"])
+def test_a_dir_that_only_looks_like_one_with_partitions_is_no_log_dir(tmp_path, capsys, action):
+    (tmp_path / "python-3").mkdir()
+    (tmp_path / "python-3" / "notes.txt").touch()
+    (tmp_path / "file-1").touch()
+    expected = f"{tmp_path} is no log dir: it has no meta.properties, no checkpoint and no partition with a log in it"
+    assert run(capsys, action, tmp_path) == (2, "", f"odradek: {expected}\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file-1", "python-3"]

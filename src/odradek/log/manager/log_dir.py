@@ -183,9 +183,19 @@ class LogDir:
 
 
 def is_log_dir(disk: Disk, path: str) -> bool:
-    """Whether something in it is a log dir's: be it that of a broker which was never stopped, or damaged."""
+    """Whether something in it is a log dir's: be it that of a broker which was never stopped, or damaged.
+
+    A directory that is named like a partition's is none unless it has files of a log: many others end in a number.
+    """
     known = {*CHECKPOINTS, names.CLEANER_OFFSETS, names.CLEAN_SHUTDOWN, names.META_PROPERTIES}
-    return any(name in known or names.parse_dir_name(name) is not None for name in disk.list(path))
+    return any(name in known or _is_partition(disk, path, name) for name in disk.list(path))
+
+
+def _is_partition(disk: Disk, path: str, name: str) -> bool:
+    directory = f"{path}/{name}"
+    if names.parse_dir_name(name) is None or not disk.is_dir(directory):
+        return False
+    return any(file == names.PARTITION_METADATA or names.split(file) is not None for file in disk.list(directory))
 
 
 # At the start.
