@@ -9,6 +9,7 @@ from odradek.broker import node_metrics
 from odradek.broker.coordinators import Coordinators
 from odradek.broker.directory_assignments import DirectoryAssignments
 from odradek.broker.failures import DirFailures, OnFatal
+from odradek.broker.full_dirs import FullDirs
 from odradek.broker.lifecycle import BrokerLifecycle, LifecycleConfig, Registration
 from odradek.broker.listening import HostName, advertised_endpoints, bind
 from odradek.broker.load_report import LoadReport
@@ -168,10 +169,9 @@ class BrokerServer:
             self.lifecycle,
             self._log,
             self._on_fatal,
-            shared.loop.ports.clock.mono_ms,
         )
         logs.dirs.listen(failures.failed)
-        logs.dirs.listen_when_full(failures.full)
+        logs.dirs.listen_when_full(FullDirs(shared.loop, logs, self._log).refused)
         logs.dirs.listen_to_damage(failures.damaged)
         try:
             report = LoadReport(self._logger("kafka.log.LogManager"))

@@ -14,13 +14,12 @@ from odradek.log.manager.log_dir import LogDir, SetAsideLog
 
 OnFatal = Callable[[str], None]
 STRAYS_SHOWN_MAX = 5
-FULL_TOLD_EVERY_MS = 60_000  # clients try again many times a second
 
 
 class DirFailures:
-    """What the log manager calls when one of its dirs fails, is full, or holds a damaged log."""
+    """What the log manager calls when one of its dirs fails, or holds a damaged log."""
 
-    __slots__ = ("_directory_ids", "_full_told_ms", "_lifecycle", "_log", "_metadata_dir", "_mono_ms", "_on_fatal")
+    __slots__ = ("_directory_ids", "_lifecycle", "_log", "_metadata_dir", "_on_fatal")
 
     def __init__(
         self,
@@ -29,15 +28,12 @@ class DirFailures:
         lifecycle: BrokerLifecycle,
         log: Logger,
         on_fatal: OnFatal,
-        mono_ms: Callable[[], int],
     ) -> None:
         self._metadata_dir = metadata_dir
         self._directory_ids = directory_ids
         self._lifecycle = lifecycle
         self._log = log
         self._on_fatal = on_fatal
-        self._mono_ms = mono_ms
-        self._full_told_ms: dict[str, int] = {}  # by dir
 
     def failed(self, log_dir: LogDir, is_last: bool) -> None:
         reason = with_remedy(present(log_dir.failure, "a dir has failed when that is told"))
@@ -82,11 +78,3 @@ class DirFailures:
             f"partition {name} is set aside: {found.damage}; its clients get KAFKA_STORAGE_ERROR, all others are "
             f"served; with this broker stopped, {advice}"
         )
-
-    def full(self, log_dir: LogDir) -> None:
-        now_ms, told_ms = self._mono_ms(), self._full_told_ms.get(log_dir.path)
-        if told_ms is None or now_ms - told_ms >= FULL_TOLD_EVERY_MS:
-            self._full_told_ms[log_dir.path] = now_ms
-            self._log.error(
-                f"There is no space left in the log dir {log_dir.path}: writes are refused until there is some again"
-            )

@@ -172,11 +172,13 @@ class LogDirs:
 
     # Checkpoints.
 
-    async def save(self, log_dir: LogDir, name: str) -> None:
-        """Writes a checkpoint if it would say something else than it says."""
+    async def save(self, log_dir: LogDir, name: str, *, even_if_same: bool = False) -> None:
+        """Writes a checkpoint if it would say something else than it says.
+
+        `even_if_same` is for those who want to see whether a write succeeds."""
         offsets = offsets_for(log_dir, name)
         saving = log_dir.saving.setdefault(name, [])
-        if not saving and offsets == log_dir.written.get(name):
+        if not even_if_same and not saving and offsets == log_dir.written.get(name):
             return
         mine = Saving(offsets, self._loop.pending())
         saving.append(mine)
