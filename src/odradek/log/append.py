@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from odradek.log.segment.segment import Segment
 
 # Who writes: a client's batches are checked for their sequence; a coordinator's markers and offsets are its own affair.
-CLIENT, COORDINATOR, RAFT_LEADER = 0, 1, 2
+CLIENT, COORDINATOR = 0, 1
 
 
 class AppendInfo:
@@ -49,6 +49,9 @@ class AppendInfo:
 
 
 def append_as_leader(log: "Log", records: Buffer, leader_epoch: int, now_ms: int, origin: int) -> AppendInfo:
+    """Checks and appends in one call, for who has a log and no partition. The leader of a partition has its records
+    checked before, perhaps in a job, and comes to `append_checked` (`replica/leader.py`).
+    """
     checked = check(records, log.rules, now_ms, is_from_client=origin == CLIENT)
     return append_checked(log, checked, leader_epoch, now_ms, origin)
 

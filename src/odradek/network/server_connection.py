@@ -1,8 +1,8 @@
 """A client's connection: its requests in order, their answers in order, who it is.
 
-Whole requests of a read are served one after the other and their answers sent together. A request that is parked holds
-its connection: what follows waits until its answer is there. A slice is bounded in time and number, so that one busy
-client does not keep the others waiting; what is left comes in the next round.
+Whole requests of a read are served one after the other and their answers sent together: that is a slice. A request that
+is parked holds its connection: what follows waits until its answer is there. A slice is bounded in time and number, so
+that one busy client does not keep the others waiting; what is left comes in the next turn of the loop.
 """
 
 from struct import Struct

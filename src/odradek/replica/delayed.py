@@ -1,8 +1,9 @@
 """What waits for a partition: writes for their replicas, deletions for the followers, each with a deadline.
 
-An operation is tried when it is made and whenever one of its partitions says that its high watermark, its log start or
-its leader has changed; never by looking again and again. The answer is delivered through the queue of completions, so
-that nothing goes on inside the append that has satisfied it.
+Whoever makes a `DelayedPartition` has just found that it must wait. It is tried whenever its partition says that its
+high watermark, its log start or its leader has changed (`Partition.wake`); never by looking again and again. The answer
+is delivered through the queue of completions, so that nothing goes on inside the append that has satisfied it. Fetches
+wait in a way of their own (`fetch/delayed.py`).
 """
 
 from collections.abc import Callable, Sequence
@@ -50,7 +51,7 @@ class Waiting(Pending[R]):
 
 
 class DelayedPartition(Generic[R]):
-    """One partition of a delayed operation."""
+    """One partition of an operation that waits: `pending` has its result, its error, or RequestTimedOut."""
 
     __slots__ = ("_loop", "_partition", "_purgatory", "_timer", "_try", "pending")
 

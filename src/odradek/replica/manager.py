@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from odradek.replica.apply import Around
     from odradek.replica.mover import Mover
 
-# Asks the controller to take over a proposal of the ISR; the answer comes back through `Leader.isr`.
+# Asks the controller to take over a proposal of the ISR; what it says comes back through `Leader.isr_changed`.
 Propose = Callable[[Partition, IsrProposal], None]
 
 

@@ -25,8 +25,9 @@ a dir that fails) changes nothing any more. All of this happens in `_become`, an
 epoch, so whoever waits for an append compares it to know whether the epoch is still the same.
 
 Whoever waits is woken when the high watermark moves or the role changes: fetches by `watchers`, which hold only entries
-that have nothing to read (an append wakes them once, and costs nothing until they have read again); writes and
-deletions by `waiters`. That a copy in another log dir is being made is known to the mover (`mover.py`).
+that have nothing to read (an append wakes them once, and costs nothing until they have read again); writes, deletions
+and the shards of coordinators by `waiters`. That a copy in another log dir is being made is known to the mover
+(`mover.py`).
 """
 
 from typing import TYPE_CHECKING, Protocol
@@ -74,7 +75,7 @@ class Partition:
         self.leader_epoch = NO_EPOCH
         self.partition_epoch = -1
         self.replicas: tuple[int, ...] = ()
-        self.isr: tuple[int, ...] = ()
+        self.isr: tuple[int, ...] = ()  # as the controller has it; what the leader makes of it is `Leader.isr`
         self.role: Role = OPENING
         self.leader: Leader | None = None  # the role, if we lead
         self.watchers: dict[FetchEntry, None] | None = None
