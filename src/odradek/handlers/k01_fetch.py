@@ -114,6 +114,9 @@ def fetch(call: BrokerCall, request: FetchRequest) -> FetchResponse | Pending[Fe
 
 
 def _refused(call: BrokerCall, request: FetchRequest, error: errors.KafkaError) -> FetchResponse:
+    """The answer to an isolation level that is neither 0 nor 1: `refuse`, with null for the records if the release has
+    it so.
+    """
     response = refuse(request, error, call.version)
     if not call.services.release.behaviour.empties_records_of_refused_fetches:
         for topic in response.responses:

@@ -322,7 +322,10 @@ class DelayedFetch(Pending[FetchResponse]):
 
 
 def _has_more(entry: FetchEntry, parameters: FetchParameters) -> bool:
-    """Whether there was no room for it in this answer, or it is not in the page cache: then it is looked at again."""
+    """Whether the log has anything that the reader may have, from the entry's offset on.
+
+    After an answer: there was no room for it, or it is not in the page cache, and it is looked at again.
+    """
     partition = entry.partition
     log = None if partition is None else partition.role.log
     if log is None:

@@ -9,7 +9,8 @@
 | unknown | from 1 on | FETCH_SESSION_ID_NOT_FOUND |
 | n by names | from 1 on, version 13 | FETCH_SESSION_TOPIC_ID_ERROR, and the other way round |
 
-Up to version 6 there are no sessions. A request that leaves its session empty ends it.
+Up to version 6 there are no sessions. A request that leaves its session empty ends it. Whatever it is, a `DelayedFetch`
+answers it, now or later, from a `FetchSession` that is kept or dropped afterwards.
 """
 
 from typing import TYPE_CHECKING
