@@ -8,7 +8,8 @@ WAIT_MS_MAX = 1000  # a request for thousands of partitions is answered before t
 async def until_open(call: BrokerCall, partitions: dict[str, int], timeout_ms: int) -> None:
     """Waits until the new partitions are open on this broker.
 
-    `partitions` has, by topic, the number of partitions that it must have before it counts as created.
+    `partitions` has, by topic, the number of partitions that it must have before it counts as created. One is enough
+    for a new topic: its records are one batch, and an image has all of a batch.
     """
     replicas = call.services.replicas
     deadline_ms = call.mono_ms() + min(timeout_ms, WAIT_MS_MAX)

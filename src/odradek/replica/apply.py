@@ -57,8 +57,8 @@ async def apply(
 ) -> None:
     topics = [] if delta.topics is None else list(delta.topics.changed.values())
     for changed in topics:
-        # From now on clients may hear of the topic. This reason to wait for it goes when `_change_roles` has added one
-        # for each of its logs, and those go when the logs are open.
+        # Clients hear of the topic by the metadata cache. This reason to wait for it goes when `_change_roles` has
+        # added one for each of its logs, and those go when the logs are open.
         replicas.unopened_topics.add(changed.image.name)
     before, replicas.roles_changed = replicas.roles_changed, replicas.loop.pending()
     mine = replicas.roles_changed
