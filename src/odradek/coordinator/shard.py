@@ -6,9 +6,9 @@
                               +------> FAILED <----+   a record that cannot be read or replayed
 
 The leader of a partition loads all of it, in slices that leave the reactor its turns, and then runs events: the runtime
-appends what the core decides and holds every answer back until it is committed. The shard watches the partition: when
-its high watermark moves, answers are let go; a lost leadership ends the shard, and whoever waits is told
-NOT_COORDINATOR.
+appends what the core decides and holds every answer back until it is committed. The shard is a waiter of the partition
+(`check`): when its high watermark moves, answers are let go; a lost leadership ends the shard, and whoever waits is
+told NOT_COORDINATOR.
 
 Answers that wait for another event (a join for the other members) are tickets. The core keeps them and gives them back
 in an `Answer`; a shard that ends refuses all that are still out.
@@ -237,14 +237,15 @@ class Shard(Generic[C]):
         self._tickets.add(ticket)
         running = self._run(lambda core: event(core, ticket))
         if running.is_done:
-            self._refuse_ticket(running, ticket)
+            self._refuse_if_failed(running, ticket)
         else:
-            running.when_done(lambda done: self._refuse_ticket(done, ticket))
+            running.when_done(lambda done: self._refuse_if_failed(done, ticket))
         if self.state is ACTIVE:
             self._go_on()
         return ticket
 
-    def _refuse_ticket(self, done: Pending[None], ticket: Ticket) -> None:
+    def _refuse_if_failed(self, done: Pending[None], ticket: Ticket) -> None:
+        """An event that has failed answers its ticket with the error. Else an `Answer` does, now or in a later one."""
         done.is_observed = True
         if done.error is not None:
             self._tickets.discard(ticket)

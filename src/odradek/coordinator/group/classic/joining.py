@@ -47,8 +47,8 @@ class _Joining:
     def answer(self, response: JoinGroupResponse) -> Decided[None]:
         return Decided(effects=[Answer(self.ticket, response)])
 
-    def current(self, member: Member) -> Decided[None]:
-        """The generation as it is: nothing changes."""
+    def answer_current(self, member: Member) -> Decided[None]:
+        """Answers with the generation as it is: no rebalance begins."""
         self.groups.begin_session(self.group, member, self.now)
         return self.answer(rebalancing.joined(self.group, member))
 
@@ -62,7 +62,7 @@ def join(groups: ClassicGroups, now: Now, request: JoinGroupRequest, joiner: Joi
             is_other = any(kind.keeps_classic_out(request.group_id) for kind in groups.shard.kinds)
             raise errors.InconsistentGroupProtocol() if is_other else errors.UnknownMemberId()
         joining = _Joining(groups, group, now, request, joiner, ticket)
-        if not _has_room(groups, group, request.member_id):
+        if not _is_within_max_size(groups, group, request.member_id):
             return _turned_away(joining)
         if not group.supports(request.protocol_type, [protocol.name for protocol in request.protocols]):
             raise errors.InconsistentGroupProtocol()
@@ -71,7 +71,7 @@ def join(groups: ClassicGroups, now: Now, request: JoinGroupRequest, joiner: Joi
         return Decided(effects=[Answer(ticket, join_refusal(error, request.member_id))])
 
 
-def _has_room(groups: ClassicGroups, group: ClassicGroup, member_id: str) -> bool:
+def _is_within_max_size(groups: ClassicGroups, group: ClassicGroup, member_id: str) -> bool:
     """group.max.size. While members join, those count that have; a group that was larger can thus shrink."""
     if group.state == EMPTY:
         return True
@@ -190,10 +190,10 @@ def _join_known(joining: _Joining) -> Decided[None]:
     is_same = member.protocols == protocols_of(request)
     if group.state == COMPLETING_REBALANCE:
         # Its first answer was lost: it gets the same again.
-        return joining.current(member) if is_same else _update(joining, member)
+        return joining.answer_current(member) if is_same else _update(joining, member)
     # A leader joins again to have everything assigned anew; another member may just have missed the answer.
     if is_same and group.leader != member.member_id:
-        return joining.current(member)
+        return joining.answer_current(member)
     return _update(joining, member)
 
 

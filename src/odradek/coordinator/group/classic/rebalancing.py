@@ -1,4 +1,8 @@
-"""The first phase of a rebalance: how it begins, and how it ends."""
+"""The first phase of a rebalance, in which members join: how it begins (`prepare`), and how it ends (`complete_join`).
+
+It ends when everybody has joined, which `ClassicRoom.follow_up` finds after every event, or when its time is over
+(`join_time_is_over`). The second phase, the assignment, is that of `syncing.py`.
+"""
 
 from typing import TYPE_CHECKING
 
