@@ -12,7 +12,7 @@ import test_transaction_sim as sim
 from odradek.broken_rule import BrokenRuleError
 from odradek.coordinator import shard as shards
 from odradek.coordinator.transaction import core as cores
-from odradek.coordinator.transaction import ending, initializing, markers
+from odradek.coordinator.transaction import ending, initializing, marker_sender
 from odradek.coordinator.transaction.core import TransactionCore
 from odradek.coordinator.transaction.transaction import Transaction
 from odradek.handlers import k27_write_txn_markers as k27
@@ -150,7 +150,7 @@ def send_markers_before_the_decision_is_committed(patch):
 
 
 def send_markers_once(patch):
-    patch.setattr(markers, "_DONE_CODES", frozenset(range(-1, 200)))
+    patch.setattr(marker_sender, "_DONE_CODES", frozenset(range(-1, 200)))
 
 
 def complete_after_the_first_answer(patch):
@@ -159,18 +159,18 @@ def complete_after_the_first_answer(patch):
         await self._attempt(shard.epoch, txn, set(txn.partitions))
         return True
 
-    patch.setattr(markers.Markers, "_bring_to_all", bring_once)
+    patch.setattr(marker_sender.MarkerSender, "_bring_to_all", bring_once)
 
 
 def mark_every_end_as_a_commit(patch):
-    before = markers._marker
+    before = marker_sender._marker
 
     def marker(*arguments):
         made = before(*arguments)
         made.transaction_result = True
         return made
 
-    patch.setattr(markers, "_marker", marker)
+    patch.setattr(marker_sender, "_marker", marker)
 
 
 def take_any_epoch_of_a_marker(patch):

@@ -267,7 +267,7 @@ class BadRoute:
         self.late_ms = late_ms
         self.held = []
         coordinator = broker.server.broker.replicas.transaction_coordinator
-        coordinator.markers._inter_broker = self
+        coordinator.marker_sender._inter_broker = self
         coordinator.add_or_verify("none", 0, 0, ("t", 0), is_add=False).is_observed = True
         coordinator._add_partitions_sender._inter_broker = self
 

@@ -84,9 +84,8 @@ def _write(
     # The append looks at the epochs of every marker; what one of version 2 must hold to besides can be asked only here:
     # the control record does not say of which version it is.
     led.leader_log().producers.check_marker_epoch(end.producer_id, end.producer_epoch, marker.transaction_version)
-    if (
-        partition[0] == OFFSETS_TOPIC
-    ):  # its core has to replay it: with it, pending offsets become offsets or are dropped
+    if partition[0] == OFFSETS_TOPIC:
+        # The core of its groups has to replay it: with the marker, pending offsets become offsets or are dropped.
         return call.services.groups.on_marker(partition[1], end)
     return append_marker(replicas, led, end, call.now_ms())
 

@@ -27,7 +27,7 @@ from odradek.replicated.record_decoder import RecordDecoder
 
 if TYPE_CHECKING:
     from odradek.coordinator.transaction.add_partitions_sender import AddPartitionsSender
-    from odradek.coordinator.transaction.markers import Markers
+    from odradek.coordinator.transaction.marker_sender import MarkerSender
     from odradek.metadata.delta import MetadataDelta
     from odradek.metadata.image import MetadataImage
 
@@ -54,7 +54,7 @@ class TransactionCoordinator:
         "_add_partitions_sender",
         "_inter_broker",
         "_loop",
-        "_markers",
+        "_marker_sender",
         "_metadata",
         "_producer_ids",
         "_tell",
@@ -85,7 +85,7 @@ class TransactionCoordinator:
             config["transactional.id.expiration.ms"],
             config["transaction.remove.expired.transaction.cleanup.interval.ms"],
         )
-        self._markers: Markers | None = None  # made for the first transaction
+        self._marker_sender: MarkerSender | None = None  # made for the first transaction
         self._add_partitions_sender: AddPartitionsSender | None = None
         self.when_verified: Callable[[int, int], None] = lambda took_ms, failures: None  # of partitions, in a round
         self.shards: Shards[TransactionCore] = Shards(
@@ -105,11 +105,11 @@ class TransactionCoordinator:
     @property
     def leaderless_markers(self) -> int:
         """Transactions whose markers wait for a leader."""
-        return 0 if self._markers is None else self._markers.leaderless
+        return 0 if self._marker_sender is None else self._marker_sender.leaderless
 
     @property
     def unwritten_completions(self) -> int:
-        return 0 if self._markers is None else self._markers.unwritten
+        return 0 if self._marker_sender is None else self._marker_sender.unwritten
 
     def applied(self, delta: "MetadataDelta", image: "MetadataImage") -> None:
         self.shards.applied(delta, image)
@@ -121,12 +121,12 @@ class TransactionCoordinator:
         self.shards.stop()
 
     @property
-    def markers(self) -> "Markers":
-        if self._markers is None:
-            from odradek.coordinator.transaction.markers import Markers
+    def marker_sender(self) -> "MarkerSender":
+        if self._marker_sender is None:
+            from odradek.coordinator.transaction.marker_sender import MarkerSender
 
-            self._markers = Markers(self._loop, self._inter_broker, self._metadata, self._tell)
-        return self._markers
+            self._marker_sender = MarkerSender(self._loop, self._inter_broker, self._metadata, self._tell)
+        return self._marker_sender
 
     # Requests
 
@@ -180,7 +180,7 @@ class TransactionCoordinator:
 
     def _perform(self, shard: Shard[TransactionCore], effect: Effect) -> None:
         if isinstance(effect, SendMarkers):
-            self.markers.send(shard, effect)
+            self.marker_sender.send(shard, effect)
         elif isinstance(effect, AbortOverdue):
             self._loop.spawn(self._abort(effect))
 

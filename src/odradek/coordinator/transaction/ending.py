@@ -4,7 +4,7 @@ Version 0 and 1 of transactions: all transactions of a producer have one epoch, 
 from one that is meant. In version 2 each transaction has an epoch of its own, and the state holds the epoch of the
 *next* one from the decision on:
 
-| state | epoch that is answered | what it is |
+| state | epoch of the request | what the request is |
 |---|---|---|
 | Ongoing, Empty | the current one | this transaction |
 | PrepareCommit, PrepareAbort | the one before | a repetition: the first one is still under way |
@@ -34,6 +34,7 @@ def is_done_already_v1(txn: Transaction, producer: ProducerIdAndEpoch, is_commit
 
 
 def is_done_already_v2(txn: Transaction, producer: ProducerIdAndEpoch, is_commit: bool) -> bool:
+    """The same for version 2, by the table above."""
     if txn.has_promised(producer):
         raise errors.ConcurrentTransactions()
     is_exchanged = _is_before_exchange(txn, producer)
@@ -62,6 +63,7 @@ def _is_before_exchange(txn: Transaction, producer: ProducerIdAndEpoch) -> bool:
 
 
 def _may_answer(state: int, is_current: bool, is_repeated: bool) -> bool:
+    """Whether the table has a row for the state and the epoch of the request."""
     if state in states.PREPARED:
         return is_repeated
     if state in (states.COMPLETE_COMMIT, states.COMPLETE_ABORT):

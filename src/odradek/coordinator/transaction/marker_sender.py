@@ -46,7 +46,7 @@ class _Outgoing(NamedTuple):
     answered: Pending[Codes]
 
 
-class Markers:
+class MarkerSender:
     """`send` ends with the completion of the transaction, or with the shard."""
 
     __slots__ = ("_inter_broker", "_loop", "_metadata", "_queues", "_tell", "leaderless", "unwritten")
