@@ -293,7 +293,9 @@ class BrokerServer:
 
 
 class _LifecycleTeller:
-    """A publisher that tells the lifecycle of every image: from the first one on, so before all others."""
+    """A publisher that tells the lifecycle of every image. The others of the broker come behind it, once the lifecycle
+    has caught up.
+    """
 
     __slots__ = ("_lifecycle",)
 

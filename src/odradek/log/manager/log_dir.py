@@ -7,7 +7,7 @@
     *-offset-checkpoint        offsets by partition, as of the last time that they were written
     topic-3/ ...               the partitions, with those that are on their way in or out
 
-Looking (`open_job`) changes nothing but the lock, so that a start that is refused leaves every dir as it was.
+Opening (`open_job`) changes nothing but the lock, so that a start that is refused leaves every dir as it was.
 """
 
 import posixpath

@@ -1,4 +1,5 @@
-"""The directory of a partition as a whole: made, renamed on its way out or as a stray, removed. All of it in jobs.
+"""The directory of a partition as a whole: made, loaded, renamed on its way out or as a stray, removed. All of it in
+jobs; what loading does inside of it is `log/loading/load.py`.
 
 A directory that is deleted first gets a name that ends in -delete, durably. From then on no start takes it for a log,
 and its files can go one by one, now or after a restart.

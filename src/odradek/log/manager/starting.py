@@ -1,6 +1,6 @@
 """The start of the log manager.
 
-    look     every dir: lock, checkpoints, names      nothing is changed; a refusal ends the start
+    open     every dir: lock, checkpoints, names      nothing is changed; a refusal ends the start
     begin    every dir: the clean-shutdown marker goes, durably
     load     every partition, all dirs at once
     merge    one log per partition; what a crash left half-way is finished
@@ -39,6 +39,7 @@ async def start(
     on_progress: OnProgress | None,
     known: Mapping[str, LookedAt],
 ) -> None:
+    """`known`: dirs that the caller has locked and looked at already, as a broker has (`broker/node_dirs.py`)."""
     require(manager.start_ended is None, "a log manager is started once")
     manager.start_ended = manager.loop.pending()
     try:
@@ -90,7 +91,7 @@ def _failures(manager: "LogManager") -> list[str]:
     return [with_remedy(log_dir.failure) for log_dir in manager.dirs.offline if log_dir.failure is not None]
 
 
-# Look.
+# Open.
 
 
 async def _open(manager: "LogManager", known: Mapping[str, LookedAt]) -> None:
