@@ -46,7 +46,7 @@ class Deletion:
             yield 0
 
     def unlink_job(self, disk: Disk) -> Job:
-        """What has not been renamed by now is unlinked under its old name."""
+        """Unlinks what was renamed. A file that was not, because it was not there, is not looked for."""
         failpoint("log.retention.before_unlink")
         for path in self.paths:
             unlink_if_there(disk, path + names.DELETED)

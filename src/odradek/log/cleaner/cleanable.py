@@ -113,5 +113,5 @@ def compaction_delay_ms(log: Log, first_dirty: int, now_ms: int) -> int:
 
 
 def dirty_segments(log: Log, first_dirty: int) -> list[Segment]:
-    """Returns the closed segments from the first dirty offset on; the first may begin with a clean part."""
+    """Returns the sealed segments from the first dirty offset on; the first may begin with a clean part."""
     return [segment for segment in log.segments.from_offset(first_dirty) if segment is not log.active]

@@ -72,7 +72,7 @@ class CleanerConfig(Snapshot, of=TABLE):
 class _Cleaning:
     """A round that is under way. The flag is the only thing that its jobs share with the reactor."""
 
-    __slots__ = ("base_offsets", "generation", "is_aborted", "log")
+    __slots__ = ("base_offsets", "generation", "is_given_up", "log")
 
     def __init__(self, chosen: LogToClean) -> None:
         self.log = chosen.log
@@ -80,14 +80,14 @@ class _Cleaning:
         self.base_offsets = {
             each for each in chosen.log.segments.base_offsets if each < chosen.first_uncleanable_offset
         }
-        self.is_aborted = False
+        self.is_given_up = False
 
     @property
     def is_stale(self) -> bool:
         """Retention takes segments out of a log without changing what is left of it: they count too."""
         log = self.log
         is_same = log.generation == self.generation and self.base_offsets.issubset(log.segments.base_offsets)
-        return self.is_aborted or log.is_closed or not is_same
+        return self.is_given_up or log.is_closed or not is_same
 
     def replaced(self, replacement: Replacement) -> None:
         self.generation = self.log.generation
@@ -159,7 +159,7 @@ class Cleaner:
 
     def remove(self, log: Log) -> None:
         """Deleted, or its dir has failed."""
-        self._abort(log.directory)
+        self._give_up(log.directory)
         self._logs.pop(log.directory, None)
         self._paused.pop(log.directory, None)
         self.uncleanable.pop(log.directory, None)
@@ -167,7 +167,7 @@ class Cleaner:
 
     def pause(self, log: Log) -> None:
         """Ends a round of this log and begins no other until `resume`, as often as it was paused."""
-        self._abort(log.directory)
+        self._give_up(log.directory)
         self._paused[log.directory] = self._paused.get(log.directory, 0) + 1
 
     def resume(self, log: Log) -> None:
@@ -178,15 +178,15 @@ class Cleaner:
             self._paused.pop(log.directory, None)
 
     def truncated(self, log: Log, offset: int) -> None:
-        self._abort(log.directory)
+        self._give_up(log.directory)
         self.checkpoints.truncate(*_place(log), offset)
 
     def is_cleaning(self, log: Log) -> bool:
         return log.directory in self._in_progress
 
-    def _abort(self, directory: str) -> None:
+    def _give_up(self, directory: str) -> None:
         if (cleaning := self._in_progress.get(directory)) is not None:
-            cleaning.is_aborted = True
+            cleaning.is_given_up = True
 
     # The workers.
 
@@ -201,7 +201,7 @@ class Cleaner:
         """Gives up every round at the next yield of its job and waits for it: nothing is left half swapped in."""
         self._is_running = False
         for directory in self._in_progress:
-            self._abort(directory)
+            self._give_up(directory)
         for nap in self._naps:
             nap.resolve(None)
         for worker in self._workers.values():
@@ -270,7 +270,7 @@ class Cleaner:
         log = chosen.log
         cleaning = self._in_progress[log.directory] = _Cleaning(chosen)
         try:
-            aborted = await self._aborted(cleaning)
+            aborted = await self._aborted_transactions(cleaning)
             round_ = await self._round(cleaning, self._task(chosen, aborted))
         except (Cancelled, DiskFull):
             return False  # a full disk is tried again after the backoff
@@ -289,7 +289,7 @@ class Cleaner:
         self.rounds += 1
         return True
 
-    async def _aborted(self, cleaning: _Cleaning) -> list[AbortedTransaction]:
+    async def _aborted_transactions(self, cleaning: _Cleaning) -> list[AbortedTransaction]:
         """Told by the batches where the transaction indexes were found on disk: what they call aborted is dropped."""
         log = cleaning.log
         while True:
@@ -317,7 +317,7 @@ class Cleaner:
         return round_
 
     def _submit(self, cleaning: _Cleaning, job: JobOf[R]) -> Pending[R]:
-        return self._jobs.submit(cleaning.log.directory, _abortable(job, cleaning), self._throttle)
+        return self._jobs.submit(cleaning.log.directory, _until_given_up(job, cleaning), self._throttle)
 
     async def _swap_in(self, cleaning: _Cleaning, replacement: Replacement) -> None:
         """The steps of `replace.py`. Once the log has its new segment there is no way back, whatever happens to it."""
@@ -373,10 +373,10 @@ def _last_records(log: Log) -> dict[int, LastRecord]:
     }
 
 
-def _abortable(job: JobOf[R], cleaning: _Cleaning) -> JobOf[R]:
-    """The job, ended at its next yield once the round is aborted; what it does to clean up still runs."""
+def _until_given_up(job: JobOf[R], cleaning: _Cleaning) -> JobOf[R]:
+    """The job, ended at its next yield once the round is given up; what it does to clean up still runs."""
     try:
-        while not cleaning.is_aborted:
+        while not cleaning.is_given_up:
             try:
                 moved_bytes = next(job)
             except StopIteration as end:

@@ -34,7 +34,10 @@ class Transactions(Protocol):
 
 
 class Retention:
-    """What decides about records and batches, besides the key map. All of it is fixed for one round."""
+    """What compaction keeps of records and batches, besides what the key map says. All of it is fixed for one round.
+
+    That whole segments are deleted for their age or size is another matter (`log/retention.py`).
+    """
 
     __slots__ = ("last_data_offsets", "new_delete_horizon_ms", "now_ms", "upper_bound_offset")
 
