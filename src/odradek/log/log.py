@@ -256,7 +256,8 @@ class Log:
     def read(
         self, offset: int, max_bytes: int, *, isolation: int = HIGH_WATERMARK, min_one_message: bool = True
     ) -> FetchedRecords:
-        """Whole batches from the one that holds `offset` on, every byte of them checked in the life of this process.
+        """Batches from the one that holds `offset` on, every byte of them checked in the life of this process. With
+        `min_one_message` the first is whole, even if it is larger than `max_bytes` (KIP-74); the last may be cut off.
 
         NotInCache if that would have to wait: `LogManager.read_ahead`, then try again. LogDamaged for damage.
         """

@@ -1,8 +1,9 @@
 """Reading: which bytes of which file answer a fetch.
 
-A reader gets whole batches, as they lie in the file, beginning with the one that holds its offset: the client drops the
-records before. It gets nothing at or past its limit: the log's end for a follower, the high watermark for a consumer,
-the last stable offset for one that reads committed records, with the list of the aborted transactions among them (T1).
+A reader gets batches as they lie in the file, beginning with the one that holds its offset: the client drops the
+records before, and the last batch if that is cut off where `max_bytes` end. It gets nothing at or past its limit: the
+log's end for a follower, the high watermark for a consumer, the last stable offset for one that reads committed
+records, with the list of the aborted transactions among them (T1).
 """
 
 from typing import TYPE_CHECKING

@@ -184,6 +184,13 @@ def test_reads_stop_at_the_high_watermark_and_begin_with_a_whole_batch(partition
         partition.log.read(21, 100)
 
 
+def test_a_read_ends_where_its_bytes_end_though_that_is_within_a_batch(partition):
+    batch_bytes = partition.log.segments.get(4).size // 2
+    fetched = partition.log.read(4, batch_bytes + 10)
+    assert fetched.records.size == batch_bytes + 10 and not fetched.first_is_incomplete
+    fetched.records.release()
+
+
 @pytest.mark.parametrize(
     ("timestamp", "offset"),
     [(0, 0), (NOW, 0), (NOW + 1, 1), (NOW + 10, 1), (NOW + 95, 10), (NOW + 190, 19), (NOW + 191, None)],

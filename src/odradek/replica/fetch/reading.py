@@ -150,8 +150,8 @@ def _read(
             reading.is_urgent = True
             return data
     max_bytes = entry.max_bytes if entry.max_bytes < left else left
-    is_one_enough = not parameters.has_hard_limit and reading.bytes == 0
-    fetched = read(replicas.logs, log, entry.fetch_offset, max(0, max_bytes), parameters.isolation, is_one_enough)
+    min_one_message = not parameters.has_hard_limit and reading.bytes == 0
+    fetched = read(replicas.logs, log, entry.fetch_offset, max(0, max_bytes), parameters.isolation, min_one_message)
     if parameters.is_follower:
         leader.follower_fetched(entry, parameters.replica_id, parameters.replica_epoch)
         data.high_watermark = log.high_watermark

@@ -185,7 +185,7 @@ class DelayedShareFetch:
             offset,
             max(0, bytes_max),
             reads_committed=led.config.reads_committed,
-            is_one_enough=is_first,
+            min_one_message=is_first,
         )
 
     # Acquiring

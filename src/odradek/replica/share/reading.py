@@ -26,11 +26,11 @@ NOTHING = ReadBatches(NO_BYTES, (), -1)
 
 
 def read_batches(
-    logs: LogManager, log: Log, offset: int, bytes_max: int, *, reads_committed: bool, is_one_enough: bool
+    logs: LogManager, log: Log, offset: int, bytes_max: int, *, reads_committed: bool, min_one_message: bool
 ) -> ReadBatches:
     """NotInCache if it has to be brought from the disk first."""
     isolation = TXN_COMMITTED if reads_committed else HIGH_WATERMARK
-    fetched = read(logs, log, offset, bytes_max, isolation, is_one_enough)
+    fetched = read(logs, log, offset, bytes_max, isolation, min_one_message)
     if fetched.records is None:
         return NOTHING
     return _told(bytes_of(logs, fetched.records), offset, fetched)
