@@ -24,7 +24,7 @@ def delete_records(
         offset = log.high_watermark
     if offset < 0:
         raise errors.OffsetOutOfRange(f"{offset} is no offset of {partition.name}.")
-    if log.delete_records_before(offset) and partition.watchers:
+    if log.increment_log_start_offset(offset) and partition.watchers:
         partition.wake()
 
     def attempt() -> int | None:
