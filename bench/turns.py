@@ -42,7 +42,7 @@ NOTED_MS = 5
 def serve(path: str, arguments: list[str]) -> int:
     """`odradek start`, writing (wall ms, CPU ms) of every turn over NOTED_MS to a file."""
     from odradek.cli.main import main as odradek
-    from odradek.reactor.adapters.network import SystemPoller
+    from odradek.reactor.adapters.poller import SystemPoller
 
     out = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     poll = SystemPoller.poll

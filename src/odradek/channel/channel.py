@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from odradek.channel.backoff import Backoff
 from odradek.channel.client_connection import PLAINTEXT, ChannelSecurity
 from odradek.channel.config import ChannelConfig
-from odradek.channel.core import ANY, COORDINATOR, Destination
+from odradek.channel.core import ANY, CONTROLLER, COORDINATOR, NODE, ByVersion, Destination
 from odradek.channel.errors import Disconnected
 from odradek.channel.in_flight import PendingResponse
 from odradek.channel.metadata import Metadata
@@ -48,7 +48,7 @@ class Channel:
     def send(
         self,
         destination: Destination,
-        request: Request,
+        request: Request | ByVersion,
         *,
         version: int | None = None,
         timeout_ms: int | None = None,
@@ -79,6 +79,10 @@ class Channel:
             return self._any_node()
         if destination.kind == COORDINATOR:
             return coordinator_connection(self._known_node(destination.number))
+        if destination.kind == NODE:
+            return self._known_node(destination.number)
+        if destination.kind == CONTROLLER:
+            return self._controller()
         self.metadata.add_topic(destination.key, self.loop.ports.clock.mono_ms())
         return self._leader(destination)
 
@@ -96,6 +100,13 @@ class Channel:
             raise Disconnected(f"node {node_id} is not known; the cluster is asked for its nodes")
         return node
 
+    def _controller(self) -> Node:
+        node = self.metadata.cluster.controller
+        if node.is_empty:
+            self.metadata.request_update(resets_backoff=False)
+            raise Disconnected("the controller is not known; the cluster is asked for it")
+        return node
+
     def _leader(self, destination: Destination) -> Node | None:
         error = self.metadata.topic_errors.get(destination.key)
         if error is not None:
@@ -103,7 +114,12 @@ class Channel:
         return self.metadata.leader(destination.key, destination.number)
 
     async def _send_to_leader(
-        self, destination: Destination, request: Request, version: int | None, timeout_ms: int, expects_response: bool
+        self,
+        destination: Destination,
+        request: Request | ByVersion,
+        version: int | None,
+        timeout_ms: int,
+        expects_response: bool,
     ) -> Response:
         mono_ms = self.loop.ports.clock.mono_ms
         deadline_ms = mono_ms() + timeout_ms

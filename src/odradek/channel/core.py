@@ -17,17 +17,19 @@ A failure is never a "no". The request may be handled before it failed, after it
 again has to say in it that it is the same one.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from odradek.protocol.declare import Request, Response
 
-ANY, COORDINATOR, LEADER = "any", "coordinator", "leader"
+ANY, CONTROLLER, COORDINATOR, LEADER, NODE = "any", "controller", "coordinator", "leader", "node"
 
 
 class Destination(NamedTuple):
     """Where a request goes.
 
-    `any`: whichever broker is least busy. `coordinator`: the node that FindCoordinator named for `key`, on a connection
+    `any`: whichever broker is least busy. `controller`: the one that the metadata names as controller, which in KRaft is
+    any broker that forwards to it. `node`: the broker of that number. `coordinator`: the node that FindCoordinator named for `key`, on a connection
     of its own, so that a heartbeat does not wait behind a fetch. `leader`: whoever leads that partition, as the
     driver's metadata tells.
     """
@@ -39,6 +41,11 @@ class Destination(NamedTuple):
 
 
 ANY_BROKER = Destination(ANY)
+THE_CONTROLLER = Destination(CONTROLLER)
+
+
+def broker(node_id: int) -> Destination:
+    return Destination(NODE, number=node_id)
 
 
 def coordinator(key_type: int, key: str, node_id: int) -> Destination:
@@ -47,6 +54,13 @@ def coordinator(key_type: int, key: str, node_id: int) -> Destination:
 
 def leader(topic: str, partition: int) -> Destination:
     return Destination(LEADER, topic, partition)
+
+
+class ByVersion(NamedTuple):
+    """A request that says the same in other fields from some version on: made when the version is known."""
+
+    api_key: int
+    build: Callable[[int], Request]
 
 
 class Send(NamedTuple):

@@ -45,6 +45,7 @@ from odradek.channel.client_connection import (
 from odradek.channel.config import ChannelConfig
 from odradek.channel.connection_states import ConnectionStates, State
 from odradek.channel.connector import Connector
+from odradek.channel.core import ByVersion
 from odradek.channel.errors import ClientClosed, Disconnected, NodeNotReady
 from odradek.channel.in_flight import InFlightRequest, InFlightRequests, PendingResponse
 from odradek.channel.metrics import ChannelMetrics
@@ -205,7 +206,7 @@ class NetworkClient:
     def send(
         self,
         node_id: int,
-        request: Request,
+        request: Request | ByVersion,
         *,
         version: int | None = None,
         timeout_ms: int | None = None,
@@ -223,6 +224,7 @@ class NetworkClient:
         answered = self.loop.pending() if answered is None else answered
         try:
             chosen = self.api_versions.version(node_id, request.api_key, version)
+            request = request.build(chosen) if isinstance(request, ByVersion) else request
         except UnsupportedVersion as error:
             answered.fail(error)
             return answered

@@ -10,6 +10,7 @@ whether to try again, and where. It fails when its time is up, of which the wait
 from collections import deque
 from typing import NamedTuple
 
+from odradek.channel.core import ByVersion
 from odradek.channel.errors import ClientClosed, Disconnected
 from odradek.channel.in_flight import PendingResponse
 from odradek.channel.network_client import Lost, NetworkClient
@@ -21,7 +22,7 @@ from odradek.reactor.timers import Timer
 
 class _Unsent(NamedTuple):
     node: Node
-    request: Request
+    request: Request | ByVersion
     version: int | None
     deadline_ms: int
     expects_response: bool
@@ -44,7 +45,7 @@ class UnsentRequests:
     def send(
         self,
         node: Node,
-        request: Request,
+        request: Request | ByVersion,
         *,
         version: int | None = None,
         timeout_ms: int | None = None,

@@ -191,6 +191,11 @@ class Loop:
         """Calls back when no handler is on the stack; the argument is of the type that the callback takes."""
         self._completions.append((callback, argument))
 
+    def from_thread(self, callback: Callable[[Any], object], argument: Any = None) -> None:
+        """As `soon`, for another thread: the one thing of a loop, with `wake`, that any thread may call."""
+        self._completions.append((callback, argument))
+        self._poller.wake()
+
     def after(self, delay_ms: int, callback: Callable[[], object]) -> Timer:
         return self._timers.at(self._clock.mono_ms() + delay_ms, callback)
 

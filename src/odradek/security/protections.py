@@ -124,7 +124,7 @@ def mechanism_names(config: Config, listener: str) -> tuple[str, ...]:
 
 def plain_credentials(config: Config, listener: str) -> "PlainCredentials | None":
     """The users of SASL/PLAIN on this listener; ConfigError if they are written badly."""
-    from odradek.security.jaas import parse  # only a node with a SASL listener pays for it
+    from odradek.config.jaas import parse  # only a node with a SASL listener pays for it
     from odradek.security.sasl_plain import PlainCredentials
 
     text = config.listener(listener, "sasl.jaas.config", MECHANISM)

@@ -4,7 +4,7 @@ from hmac import compare_digest
 from typing import NoReturn
 
 from odradek.config.errors import ConfigError
-from odradek.security.jaas import LoginModule
+from odradek.config.jaas import LoginModule
 from odradek.security.mechanism import SaslAuthenticationFailed
 from odradek.security.principal import USER, Principal
 

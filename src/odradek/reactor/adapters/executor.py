@@ -48,10 +48,12 @@ class Run:
 
 
 class ThreadExecutor:
-    __slots__ = ("_ended", "_runs", "_started", "_threads", "_threads_max", "_unfinished", "_wake")
+    __slots__ = ("_ended", "_runs", "_started", "_threads", "_threads_max", "_unfinished", "_waits", "_wake")
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, *, waits_at_close: bool = True) -> None:
+        """Without `waits_at_close` a job that blocks is left to end by itself, where nobody depends on its end."""
         self._threads_max = threads
+        self._waits = waits_at_close
         self._threads: list[Thread] = []
         self._started = 0
         self._runs: SimpleQueue[Run | None] = SimpleQueue()
@@ -92,7 +94,7 @@ class ThreadExecutor:
             run.cancel()
         for _ in self._threads:
             self._runs.put(None)
-        for thread in self._threads:
+        for thread in self._threads if self._waits else ():
             thread.join()
         self._threads.clear()
         self._wake = _nobody_listens

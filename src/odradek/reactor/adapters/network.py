@@ -7,8 +7,7 @@ from errno import EINPROGRESS
 from typing import cast
 
 from odradek.reactor.adapters.disk import SystemFile
-from odradek.reactor.adapters.poller import SystemPoller
-from odradek.reactor.ports import Buffer, DiskFile
+from odradek.reactor.ports import Buffer, DiskFile, Poller
 
 IOV_MAX = 1024  # the most buffers that one system call takes
 
@@ -94,7 +93,7 @@ class SystemNetwork:
             raise
 
     def connect(self, host: str, port: int) -> SystemSocket:
-        connecting = socket.socket(_family(host), socket.SOCK_STREAM)
+        connecting = self._stream_socket(host)
         connecting.setblocking(False)
         error = connecting.connect_ex((host, port))
         return SystemSocket(connecting, (host, port), 0 if error == EINPROGRESS else error)
@@ -103,8 +102,13 @@ class SystemNetwork:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         return list(dict.fromkeys((str(address[0]), port) for *_, address in found))
 
-    def poller(self) -> SystemPoller:
+    def poller(self) -> Poller:
+        from odradek.reactor.adapters.poller import SystemPoller  # not at the top: clients run where there is no epoll
+
         return SystemPoller()
+
+    def _stream_socket(self, host: str) -> socket.socket:
+        return socket.socket(_family(host), socket.SOCK_STREAM)
 
 
 def _family(host: str) -> socket.AddressFamily:

@@ -62,11 +62,12 @@ class Sleeper:
 
 
 class SystemPoller:
-    __slots__ = ("_epoll", "_interests", "_sleeper", "_wake_fd")
+    __slots__ = ("_epoll", "_interests", "_wait", "_wake_fd")
 
-    def __init__(self) -> None:
+    def __init__(self, *, looks: bool = True) -> None:
+        """Without `looks` it sleeps at once, as a thread beside others should: each look gives the interpreter away."""
         self._epoll = select.epoll()
-        self._sleeper = Sleeper(self._epoll.poll)
+        self._wait: Poll = Sleeper(self._epoll.poll).wait if looks else self._epoll.poll
         self._interests: dict[int, int] = {}
         self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._epoll.register(self._wake_fd, select.EPOLLIN)
@@ -96,7 +97,7 @@ class SystemPoller:
         if timeout_ms == 0:
             events = self._epoll.poll(0, events_max)
         else:
-            events = self._sleeper.wait(None if timeout_ms is None else timeout_ms / 1000, events_max)
+            events = self._wait(None if timeout_ms is None else timeout_ms / 1000, events_max)
         for fileno, mask in events:
             if mask != READABLE or fileno == self._wake_fd:
                 break

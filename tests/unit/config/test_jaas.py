@@ -1,7 +1,7 @@
 import pytest
 
 from odradek.config.errors import ConfigError
-from odradek.security.jaas import parse
+from odradek.config.jaas import parse
 from odradek.security.sasl_plain import PlainCredentials
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
