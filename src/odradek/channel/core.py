@@ -28,10 +28,10 @@ ANY, CONTROLLER, COORDINATOR, LEADER, NODE = "any", "controller", "coordinator",
 class Destination(NamedTuple):
     """Where a request goes.
 
-    `any`: whichever broker is least busy. `controller`: the one that the metadata names as controller, which in KRaft is
-    any broker that forwards to it. `node`: the broker of that number. `coordinator`: the node that FindCoordinator named for `key`, on a connection
-    of its own, so that a heartbeat does not wait behind a fetch. `leader`: whoever leads that partition, as the
-    driver's metadata tells.
+    `any`: whichever broker is least busy. `controller`: the one that the metadata names as controller, which in KRaft
+    is any broker that forwards to it. `node`: the broker of that number. `coordinator`: the node that FindCoordinator
+    named for `key`, on a connection of its own, so that a heartbeat does not wait behind a fetch. `leader`: whoever
+    leads that partition, as the driver's metadata tells.
     """
 
     kind: str

@@ -135,7 +135,7 @@ async def create_topic(
 
 
 async def delete_topics(asker: Asker, topics: Iterable[str], *, timeout: float | None = None) -> Results[str, None]:
-    async def attempt(names: list[str], timeout_ms: int) -> dict[str, None | KafkaError]:
+    async def attempt(names: list[str], timeout_ms: int) -> dict[str, KafkaError | None]:
         def request(version: int) -> DeleteTopicsRequest:
             if version >= _TOPICS_AS_STATES:
                 states = [DeleteTopicState(name=name) for name in names]
@@ -160,7 +160,7 @@ async def create_partitions(
     """`counts` is how many partitions each topic shall have then; `assignments` are the brokers of the new ones."""
     placed = assignments or {}
 
-    async def attempt(names: list[str], timeout_ms: int) -> dict[str, None | KafkaError]:
+    async def attempt(names: list[str], timeout_ms: int) -> dict[str, KafkaError | None]:
         wanted = [_grown(name, counts[name], placed.get(name)) for name in names]
         request = CreatePartitionsRequest(topics=wanted, timeout_ms=timeout_ms, validate_only=validate_only)
         response = await asker.send(THE_CONTROLLER, request, CreatePartitionsResponse, timeout_ms)

@@ -12,6 +12,6 @@ class ForkedClientError(KafkaError):
 
 
 class OwnThreadError(KafkaError):
-    """A call that waits for the client's I/O thread was made in that thread, from a callback: it would wait for ever."""
+    """A call that waits for the client's thread was made in that thread, from a callback: it would wait for ever."""
 
     message = "A callback runs in the client's own thread, which cannot wait for itself: do not wait in it."
