@@ -21,13 +21,13 @@ from odradek.broker.shared import Shared
 from odradek.broker.start_refused import StartRefused
 from odradek.broker.unenforced import Unenforced
 from odradek.config.listeners import Endpoint, controller_names, endpoints, inter_broker_listener
+from odradek.config.vocabulary import TOPIC
 from odradek.handlers.dispatch import Dispatcher
 from odradek.handlers.internal_topics import INTERNAL, reason_not_creatable
 from odradek.handlers.services import BrokerServices
 from odradek.log.log import Log
 from odradek.log.manager.log_dir import LogDirRefused
 from odradek.log.manager.manager import LogManager
-from odradek.metadata.configs import TOPIC
 from odradek.metadata.image import MetadataImage
 from odradek.network.socket_server import SocketServer
 from odradek.protocol import errors, releases

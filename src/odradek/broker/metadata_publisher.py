@@ -16,8 +16,9 @@ from odradek.broker.directory_assignments import DirectoryAssignments
 from odradek.broker.server_log import Logger
 from odradek.broker.shared import Shared
 from odradek.config.errors import ConfigError
+from odradek.config.vocabulary import BROKER, TOPIC
 from odradek.log.manager.manager import LogManager
-from odradek.metadata.configs import ALL_BROKERS, BROKER, TOPIC
+from odradek.metadata.configs import ALL_BROKERS
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage
 from odradek.reactor.pending import Pending

@@ -11,7 +11,7 @@ from odradek.broker.server_log import Logger
 from odradek.config import ignored, quotas, reasons, topic
 from odradek.config.definition import Definition
 from odradek.config.errors import ConfigError, one_line
-from odradek.metadata.configs import BROKER, TOPIC
+from odradek.config.vocabulary import BROKER, TOPIC
 from odradek.metadata.delta import MetadataDelta
 from odradek.metadata.image import MetadataImage
 from odradek.protocol.releases import Release

@@ -13,27 +13,14 @@ from odradek.config.definition import Definition
 from odradek.config.errors import ConfigError
 from odradek.config.parsed import Config, check_rules
 from odradek.config.types import text_of
-
-
-class ConfigSource:
-    __slots__ = ("code", "name")
-
-    def __init__(self, name: str, code: int) -> None:
-        self.name = name
-        self.code = code
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-DYNAMIC_TOPIC_CONFIG = ConfigSource("DYNAMIC_TOPIC_CONFIG", 1)
-DYNAMIC_BROKER_CONFIG = ConfigSource("DYNAMIC_BROKER_CONFIG", 2)
-DYNAMIC_DEFAULT_BROKER_CONFIG = ConfigSource("DYNAMIC_DEFAULT_BROKER_CONFIG", 3)
-STATIC_BROKER_CONFIG = ConfigSource("STATIC_BROKER_CONFIG", 4)
-DEFAULT_CONFIG = ConfigSource("DEFAULT_CONFIG", 5)
-DYNAMIC_BROKER_LOGGER_CONFIG = ConfigSource("DYNAMIC_BROKER_LOGGER_CONFIG", 6)
-DYNAMIC_CLIENT_METRICS_CONFIG = ConfigSource("DYNAMIC_CLIENT_METRICS_CONFIG", 7)
-DYNAMIC_GROUP_CONFIG = ConfigSource("DYNAMIC_GROUP_CONFIG", 8)
+from odradek.config.vocabulary import (
+    DEFAULT_CONFIG,
+    DYNAMIC_BROKER_CONFIG,
+    DYNAMIC_DEFAULT_BROKER_CONFIG,
+    DYNAMIC_TOPIC_CONFIG,
+    STATIC_BROKER_CONFIG,
+    ConfigSource,
+)
 
 # The same limit in several units, the most precise first. The scheduler's interval only stands in for the other.
 _FAMILIES = (

@@ -9,9 +9,10 @@ from odradek.config import broker, client_metrics, group, topic
 from odradek.config.definition import Definition, Table
 from odradek.config.errors import ConfigError
 from odradek.config.types import LIST, text_of
+from odradek.config.vocabulary import BROKER, CLIENT_METRICS, GROUP, TOPIC
 from odradek.controller.config_checks import check_broker_configs, check_configs, check_resource
 from odradek.controller.state import ControllerState
-from odradek.metadata.configs import ALL_BROKERS, BROKER, CLIENT_METRICS, GROUP, TOPIC, config_record
+from odradek.metadata.configs import ALL_BROKERS, config_record
 from odradek.protocol.declare import Message
 from odradek.protocol.errors import InvalidConfig, InvalidRequest, KafkaError, UnknownServerError
 from odradek.protocol.messages import k33_alter_configs as k33

@@ -7,9 +7,10 @@ from odradek.config import broker, client_metrics, group
 from odradek.config.definition import PER_BROKER
 from odradek.config.errors import ConfigError
 from odradek.config.sources import check_topic_overrides
+from odradek.config.vocabulary import BROKER, CLIENT_METRICS, GROUP, TOPIC
 from odradek.controller.state import ControllerState
 from odradek.controller.topic_names import check_name
-from odradek.metadata.configs import ALL_BROKERS, BROKER, CLIENT_METRICS, GROUP, TOPIC
+from odradek.metadata.configs import ALL_BROKERS
 from odradek.protocol.errors import InvalidConfig, InvalidRequest, UnknownTopicOrPartition
 from odradek.security import protections
 

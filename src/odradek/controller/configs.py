@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from odradek.broken_rule import require
 from odradek.config.errors import ConfigError
 from odradek.config.sources import BrokerLayers, describe_topic
-from odradek.metadata.configs import ALL_BROKERS, BROKER, ConfigsReplay, ConfigValues, Resource
+from odradek.config.vocabulary import BROKER
+from odradek.metadata.configs import ALL_BROKERS, ConfigsReplay, ConfigValues, Resource
 from odradek.metadata.entries import EntriesInPlace
 from odradek.protocol import releases
 

@@ -11,6 +11,7 @@ The parts: `cluster` who is there, `topics` what they hold, `features`, `configs
 from collections.abc import Iterable, Mapping, Sequence
 
 from odradek.broken_rule import BrokenRuleError, require
+from odradek.config.vocabulary import TOPIC
 from odradek.controller.acls import Acls
 from odradek.controller.cluster import Cluster
 from odradek.controller.configs import Configs
@@ -20,7 +21,6 @@ from odradek.controller.sessions import Sessions
 from odradek.controller.topics import Topics
 from odradek.metadata import versions
 from odradek.metadata.client_quotas import ClientQuotasReplay, Entity, Quotas
-from odradek.metadata.configs import TOPIC
 from odradek.metadata.entries import EntriesInPlace
 from odradek.metadata.partition import NO_LEADER, PartitionRegistration
 from odradek.metadata.record_versions import Versioned, version_of

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from odradek.config.errors import ConfigError
 from odradek.config.sources import check_topic_overrides
+from odradek.config.vocabulary import TOPIC
 from odradek.controller.assignment import check_replicas
 from odradek.controller.config_changes import MIN_INSYNC_REPLICAS
 from odradek.controller.partition_shapes import (
@@ -19,7 +20,7 @@ from odradek.controller.partition_shapes import (
 )
 from odradek.controller.state import ControllerState
 from odradek.controller.topic_names import check_collision, check_name
-from odradek.metadata.configs import TOPIC, config_record
+from odradek.metadata.configs import config_record
 from odradek.protocol.declare import Message, Uuid
 from odradek.protocol.errors import (
     NONE,

@@ -1,6 +1,6 @@
 """The kinds of things that have configs, in the numbers of the protocol."""
 
-from odradek.metadata.configs import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
+from odradek.config.vocabulary import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from odradek.protocol.releases import Release
 
 __all__ = ["BROKER", "BROKER_LOGGER", "CLIENT_METRICS", "GROUP", "TOPIC", "is_known"]

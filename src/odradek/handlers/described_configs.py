@@ -4,21 +4,17 @@ from collections.abc import Mapping
 
 from odradek.config import broker, client_metrics, group
 from odradek.config.definition import Definition, Table
-from odradek.config.sources import (
+from odradek.config.sources import BrokerLayers, Described, SourcedValue, describe_broker, describe_topic
+from odradek.config.types import text_of
+from odradek.config.vocabulary import (
     DEFAULT_CONFIG,
     DYNAMIC_BROKER_CONFIG,
     DYNAMIC_CLIENT_METRICS_CONFIG,
     DYNAMIC_DEFAULT_BROKER_CONFIG,
     DYNAMIC_GROUP_CONFIG,
     STATIC_BROKER_CONFIG,
-    BrokerLayers,
     ConfigSource,
-    Described,
-    SourcedValue,
-    describe_broker,
-    describe_topic,
 )
-from odradek.config.types import text_of
 from odradek.protocol import releases
 
 _IMPLIED = ("broker.id", "node.id")

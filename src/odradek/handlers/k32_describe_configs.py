@@ -15,7 +15,8 @@ that is no number, an empty name, or a type that the release does not know.
 
 from collections.abc import Mapping
 
-from odradek.config.sources import DYNAMIC_BROKER_LOGGER_CONFIG, Described
+from odradek.config.sources import Described
+from odradek.config.vocabulary import DYNAMIC_BROKER_LOGGER_CONFIG
 from odradek.controller.topic_names import check_name
 from odradek.handlers import described_configs
 from odradek.handlers.call import AnyCall

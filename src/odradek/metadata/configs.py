@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from odradek.config.vocabulary import TOPIC
 from odradek.metadata.entries import Entries
 from odradek.metadata.persistent_map import Map
 from odradek.protocol.declare import Message
 from odradek.protocol.messages.metadata_topics import ConfigRecord
 
-TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32  # as in DescribeConfigs
 ALL_BROKERS = ""  # the name under which a config of every broker is set
 
 Resource = tuple[int, str]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from controllers import Harness
-from odradek.metadata.configs import BROKER, CLIENT_METRICS, GROUP, TOPIC
+from odradek.config.vocabulary import BROKER, CLIENT_METRICS, GROUP, TOPIC
 from odradek.protocol import releases
 from odradek.protocol.messages import k33_alter_configs as k33
 from odradek.protocol.messages import k44_incremental_alter_configs as k44

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, TypeAlias, TypeVar
 
+from odradek.config.vocabulary import GROUP, TOPIC
 from odradek.handlers.call import ControllerCall
-from odradek.metadata.configs import GROUP, TOPIC
 from odradek.protocol.declare import Struct
 from odradek.protocol.errors import (
     NONE,
