@@ -18,12 +18,12 @@ from odradek.protocol.messages.k31_delete_acls import (
     DeleteAclsResponse,
 )
 from odradek.protocol.messages.metadata_cluster import RemoveAccessControlEntryRecord
+from odradek.protocol.vocabulary import AclOperation, AclPermissionType, PatternType, ResourceType
 from odradek.replicated.decision import Decision
+from odradek.security.acl import CLUSTER, CLUSTER_NAME
 
-UNKNOWN, ANY, MATCH, LITERAL, PREFIXED = range(5)
-CLUSTER, CLUSTER_NAME = 4, "kafka-cluster"
+UNKNOWN, ANY, MATCH, LITERAL, PREFIXED = map(int, PatternType)
 WILDCARD = "*"
-RESOURCE_TYPE_MAX, OPERATION_MAX, PERMISSION_MAX = 7, 15, 3
 
 
 def create_acls(state: ControllerState, request: CreateAclsRequest) -> Decision[CreateAclsResponse]:
@@ -62,19 +62,19 @@ def delete_acls(state: ControllerState, request: DeleteAclsRequest) -> Decision[
 def is_readable(creation: AclCreation) -> bool:
     """Whether every code is one that exists: Kafka does not even read a request with another one."""
     return (
-        UNKNOWN < creation.resource_type <= RESOURCE_TYPE_MAX
-        and UNKNOWN < creation.resource_pattern_type <= PREFIXED
-        and UNKNOWN < creation.operation <= OPERATION_MAX
-        and UNKNOWN < creation.permission_type <= PERMISSION_MAX
+        UNKNOWN < creation.resource_type < len(ResourceType)
+        and UNKNOWN < creation.resource_pattern_type < len(PatternType)
+        and UNKNOWN < creation.operation < len(AclOperation)
+        and UNKNOWN < creation.permission_type < len(AclPermissionType)
     )
 
 
 def is_readable_filter(wanted: DeleteAclsFilter) -> bool:
     return (
-        UNKNOWN < wanted.resource_type_filter <= RESOURCE_TYPE_MAX
-        and UNKNOWN < wanted.pattern_type_filter <= PREFIXED
-        and UNKNOWN < wanted.operation <= OPERATION_MAX
-        and UNKNOWN < wanted.permission_type <= PERMISSION_MAX
+        UNKNOWN < wanted.resource_type_filter < len(ResourceType)
+        and UNKNOWN < wanted.pattern_type_filter < len(PatternType)
+        and UNKNOWN < wanted.operation < len(AclOperation)
+        and UNKNOWN < wanted.permission_type < len(AclPermissionType)
     )
 
 

@@ -23,9 +23,10 @@ from odradek.protocol.messages.k43_elect_leaders import (
 )
 from odradek.protocol.messages.metadata_topics import PartitionChangeRecord
 from odradek.protocol.topic_partition import TopicIdPartition
+from odradek.protocol.vocabulary import ElectionType
 from odradek.replicated.decision import Decision
 
-PREFERRED_ELECTION, UNCLEAN_ELECTION = 0, 1
+PREFERRED_ELECTION, UNCLEAN_ELECTION = map(int, ElectionType)
 
 REBALANCED_PER_TURN_MAX = 1_000  # partitions that one automatic rebalance moves
 

@@ -13,8 +13,9 @@ from odradek.metadata.registration import Levels, supported_levels
 from odradek.protocol.errors import InvalidUpdateVersion
 from odradek.protocol.messages.metadata_cluster import FeatureLevelRecord
 from odradek.protocol.releases import Release
+from odradek.protocol.vocabulary import UpgradeType
 
-UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
+_, UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = map(int, UpgradeType)
 
 
 class Features:

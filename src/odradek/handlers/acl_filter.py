@@ -1,9 +1,9 @@
 """Which access control entries a filter means."""
 
 from odradek.metadata.acls import Acl
+from odradek.protocol.vocabulary import AclOperation, AclPermissionType, PatternType, ResourceType
 
-ANY = 1
-MATCH, LITERAL, PREFIXED = 2, 3, 4  # pattern types; MATCH is for filters alone
+_, ANY, MATCH, LITERAL, PREFIXED = map(int, PatternType)
 WILDCARD = "*"
 
 
@@ -34,10 +34,10 @@ class AclFilter:
     def is_known(self) -> bool:
         """Whether every number stands for something; 0 is what a newer client's number reads as."""
         return (
-            1 <= self.resource_type <= 7
-            and 1 <= self.pattern_type <= 4
-            and 1 <= self.operation <= 15
-            and 1 <= self.permission_type <= 3
+            0 < self.resource_type < len(ResourceType)
+            and 0 < self.pattern_type < len(PatternType)
+            and 0 < self.operation < len(AclOperation)
+            and 0 < self.permission_type < len(AclPermissionType)
         )
 
     def matches(self, acl: Acl) -> bool:

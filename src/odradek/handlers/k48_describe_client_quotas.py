@@ -24,9 +24,10 @@ from odradek.protocol.messages.k48_describe_client_quotas import (
     EntryData,
     ValueData,
 )
+from odradek.protocol.vocabulary import QuotaMatch
 from odradek.security.acl import DESCRIBE_CONFIGS
 
-_EXACT, _DEFAULT, _SPECIFIED = range(3)
+_EXACT, _DEFAULT, _SPECIFIED = map(int, QuotaMatch)
 _MATCH_NAMES = {_DEFAULT: "MATCH_TYPE_DEFAULT", _SPECIFIED: "MATCH_TYPE_SPECIFIED"}
 _USER, _CLIENT_ID, _IP = "user", "client-id", "ip"
 _TYPES = (_USER, _CLIENT_ID, _IP)

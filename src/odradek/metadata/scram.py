@@ -8,8 +8,9 @@ from odradek.metadata.persistent_map import Map
 from odradek.metadata.replay_error import ReplayError
 from odradek.protocol.declare import Message
 from odradek.protocol.messages.metadata_cluster import RemoveUserScramCredentialRecord, UserScramCredentialRecord
+from odradek.protocol.vocabulary import ScramMechanism
 
-SCRAM_SHA_256, SCRAM_SHA_512 = 1, 2
+_, SCRAM_SHA_256, SCRAM_SHA_512 = map(int, ScramMechanism)
 
 MechanismAndUser = tuple[int, str]
 

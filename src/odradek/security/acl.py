@@ -1,14 +1,14 @@
-"""The vocabulary of ACLs (Kafka's AclOperation and ResourceType), in the numbers that the protocol gives them."""
+"""What may be done on which resources, and what is said to who may not."""
 
 from odradek.protocol import errors
+from odradek.protocol.vocabulary import AclOperation, ResourceType
 
-# Operations.
-UNKNOWN, ANY, ALL, READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE = range(9)
-CLUSTER_ACTION, DESCRIBE_CONFIGS, ALTER_CONFIGS, IDEMPOTENT_WRITE = range(9, 13)
-CREATE_TOKENS, DESCRIBE_TOKENS, TWO_PHASE_COMMIT = range(13, 16)
+_OPERATIONS = tuple(map(int, AclOperation))  # plain numbers: every request looks some of them up
+UNKNOWN, ANY, ALL, READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE = _OPERATIONS[:9]
+CLUSTER_ACTION, DESCRIBE_CONFIGS, ALTER_CONFIGS, IDEMPOTENT_WRITE = _OPERATIONS[9:13]
+CREATE_TOKENS, DESCRIBE_TOKENS, TWO_PHASE_COMMIT = _OPERATIONS[13:]
 
-# Types of resources.
-TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID, DELEGATION_TOKEN, USER = range(2, 8)
+_, _, TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID, DELEGATION_TOKEN, USER = map(int, ResourceType)
 CLUSTER_NAME = "kafka-cluster"  # the cluster as a resource has always this name
 
 # The operations that make sense on each type of resource: what an ACL may name, and what ALL amounts to.
