@@ -1,8 +1,27 @@
 import errno
 
 import pytest
+from conftest import RealOutside, SimOutside
 
+from odradek.reactor.adapters.network import SystemNetwork
+from odradek.reactor.adapters.portable_poller import PortablePoller
 from odradek.reactor.ports import READABLE, WRITABLE
+
+
+class PortableNetwork(SystemNetwork):
+    """With the poller of systems that have no epoll."""
+
+    def poller(self):
+        return PortablePoller()
+
+
+@pytest.fixture(params=["real", "portable", "sim"])
+def outside(request, tmp_path):
+    made = SimOutside() if request.param == "sim" else RealOutside(tmp_path)
+    if request.param == "portable":
+        made.ports.network = PortableNetwork()
+    yield made
+    made.close()
 
 
 @pytest.fixture
@@ -218,6 +237,40 @@ def test_a_wake_ends_one_poll(ports, poller):
     before = ports.clock.mono_ms()
     assert poller.poll(20) == []
     assert ports.clock.mono_ms() - before >= 20
+
+
+def test_of_more_than_are_asked_for_the_others_come_in_their_turn(network, listener, poller):
+    clients = []
+    for _ in range(9):
+        clients.append(network.connect(*listener.address))
+        ready(poller, clients[-1], WRITABLE)
+    for client in clients:
+        poller.watch(client, WRITABLE)
+    told = set()
+    for _ in range(200):
+        found = poller.poll(0, 2)
+        assert 0 < len(found) <= 2
+        told.update(fileno for fileno, _ in found)
+    assert told == {client.fileno() for client in clients}
+    assert len(poller.poll(0)) == 9
+    for client in clients:
+        poller.unwatch(client)
+        client.close()
+
+
+def test_who_is_watched_once_and_has_to_wait_for_its_turn_is_told_of_then(network, listener, poller):
+    clients = []
+    for _ in range(5):
+        clients.append(network.connect(*listener.address))
+        ready(poller, clients[-1], WRITABLE)
+    for client in clients:
+        poller.watch(client, WRITABLE, once=True)
+    told = [fileno for _ in range(5) for fileno, _ in poller.poll(0, 1)]
+    assert sorted(told) == sorted(client.fileno() for client in clients)
+    assert poller.poll(0) == []
+    for client in clients:
+        poller.unwatch(client)
+        client.close()
 
 
 def test_a_poller_nests_in_another(network, pair, poller):

@@ -61,16 +61,31 @@ class Sleeper:
         return events
 
 
+class _WakeFd:
+    """An eventfd that is closed when nobody has it in hand any more. Another thread may be about to write to it while
+    the poller is closed: closed right there, its number could be that of another file by then.
+    """
+
+    __slots__ = ("number",)
+
+    def __init__(self) -> None:
+        self.number = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+
+    def __del__(self) -> None:
+        os.close(self.number)
+
+
 class SystemPoller:
-    __slots__ = ("_epoll", "_interests", "_wait", "_wake_fd")
+    __slots__ = ("_epoll", "_interests", "_wait", "_wake_fd", "_wake_number")
 
     def __init__(self, *, looks: bool = True) -> None:
         """Without `looks` it sleeps at once, as a thread beside others should: each look gives the interpreter away."""
         self._epoll = select.epoll()
         self._wait: Poll = Sleeper(self._epoll.poll).wait if looks else self._epoll.poll
         self._interests: dict[int, int] = {}
-        self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        self._epoll.register(self._wake_fd, select.EPOLLIN)
+        self._wake_fd: _WakeFd | None = _WakeFd()
+        self._wake_number = self._wake_fd.number
+        self._epoll.register(self._wake_number, select.EPOLLIN)
 
     def fileno(self) -> int:
         return self._epoll.fileno()
@@ -99,30 +114,28 @@ class SystemPoller:
         else:
             events = self._wait(None if timeout_ms is None else timeout_ms / 1000, events_max)
         for fileno, mask in events:
-            if mask != READABLE or fileno == self._wake_fd:
+            if mask != READABLE or fileno == self._wake_number:
                 break
         else:
             return events  # nearly always: they say it as we do
         return [
             (fileno, _FROM_EPOLL[mask]) if mask < _ODD else self._readiness(fileno, mask)
             for fileno, mask in events
-            if fileno != self._wake_fd or self._woken()
+            if fileno != self._wake_number or self._woken()
         ]
 
     def _readiness(self, fileno: int, mask: int) -> tuple[int, int]:
         return fileno, self._interests[fileno] if mask & _FAILED else _FROM_EPOLL[mask & 7]
 
     def _woken(self) -> bool:
-        os.eventfd_read(self._wake_fd)
+        os.eventfd_read(self._wake_number)
         return False
 
     def wake(self) -> None:
-        fd = self._wake_fd
-        if fd >= 0:  # a job may end after the poller was closed
-            os.eventfd_write(fd, 1)
+        wake_fd = self._wake_fd
+        if wake_fd is not None:  # a job may end after the poller was closed
+            os.eventfd_write(wake_fd.number, 1)
 
     def close(self) -> None:
         self._epoll.close()
-        fd, self._wake_fd = self._wake_fd, -1
-        if fd >= 0:
-            os.close(fd)
+        self._wake_fd = None
