@@ -8,66 +8,86 @@ at a point where the client's state is whole.
 """
 
 import asyncio
-from typing import Generic
+from typing import Any, Generic
 
 from odradek.broken_rule import present
-from odradek.channel.errors import ClientClosed
 from odradek.client.host import live_clients
+from odradek.client.host.client_loop import ClientLoop
 from odradek.client.host.errors import ForkedClientError
-from odradek.client.host.session import Open, Operation, S, T, error_of, tell
-from odradek.reactor.adapters import client_ports
-from odradek.reactor.adapters.client_network import ClientNetwork
+from odradek.client.host.session import (
+    CLOSE_GRACE_MS,
+    Open,
+    Operation,
+    S,
+    T,
+    closed,
+    closed_under_way,
+    error_of,
+    logger,
+    tell_late,
+)
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
-from odradek.reactor.ports import Ports
 
 
 class AsyncioHost(Generic[S]):
     def __init__(self, open_session: Open[S]) -> None:
         self._open = open_session
-        self._ports: Ports | None = None
-        self._loop: Loop | None = None
-        self._session: S | None = None
+        self._client: ClientLoop[S] | None = None
         self._asyncio: asyncio.AbstractEventLoop | None = None
+        self._waiting: set[asyncio.Future[Any]] = set()
         self._timer: asyncio.TimerHandle | asyncio.Handle | None = None
         self._is_turning = False
         self._is_closed = False
         self._is_forked = False
+        self._error: BaseException | None = None
 
     async def run(self, operation: Operation[S, T]) -> T:
         if self._is_closed:
-            raise ClientClosed("this client was closed")
+            raise closed(self._error)
         return await self._run(operation)
 
     async def close(self, timeout_ms: int) -> None:
         """Nothing happens the second time."""
         if self._is_closed:
             return
+        is_at_home = self._client is None or self._is_at_home()
         self._is_closed = True
-        if self._loop is None:
+        if self._client is None:
             return
         try:
-            await self._run(lambda session: session.close(timeout_ms))
+            if is_at_home:
+                await self._close_session(timeout_ms)
         finally:
             self._end()
+
+    async def _close_session(self, timeout_ms: int) -> None:
+        try:
+            async with asyncio.timeout((timeout_ms + CLOSE_GRACE_MS) / 1000):
+                await self._run(lambda session: session.close(timeout_ms))
+        except TimeoutError:
+            tell_late(timeout_ms)
 
     # At a fork and at the exit
 
     def forked(self) -> None:
         self._is_forked = True
-        network = None if self._ports is None else self._ports.network
-        if isinstance(network, ClientNetwork):
-            network.abandon()
+        client, self._client = self._client, None
+        if client is not None:
+            client.abandon()
 
-    def exit(self, timeout_ms: int) -> None:
+    def exit_soon(self, timeout_ms: int) -> None:
         """The program's loop does not run any more: nothing can be brought to an end."""
+
+    def exit(self, timeout_ms: int) -> None: ...
 
     # How it goes
 
     async def _run(self, operation: Operation[S, T]) -> T:
-        loop = self._started()
+        client = self._started()
         answered: asyncio.Future[T] = present(self._asyncio, "it has started").create_future()
-        task = loop.spawn(operation(present(self._session, "it has started")))
+        self._waiting.add(answered)
+        task = client.loop.spawn(operation(client.session))
         task.when_done(lambda done: _hand_over(done, answered))
         self._turn_soon()
         try:
@@ -76,33 +96,46 @@ class AsyncioHost(Generic[S]):
             task.cancel()
             self._turn_soon()
             raise
+        finally:
+            self._waiting.discard(answered)
 
-    def _started(self) -> Loop:
-        running = asyncio.get_running_loop()
+    def _started(self) -> ClientLoop[S]:
         if self._is_forked:
             raise ForkedClientError
-        if self._loop is None:
-            self._asyncio = running
-            self._ports = client_ports()
-            self._loop = Loop(self._ports, on_error=tell)
-            self._session = self._open(self._loop)
-            running.add_reader(self._loop.fileno(), self._turn)
+        if self._client is None:
+            self._asyncio = asyncio.get_running_loop()
+            self._client = ClientLoop(self._open)
+            self._asyncio.add_reader(self._client.loop.fileno(), self._turn)
             live_clients.add(self)
-        elif running is not self._asyncio:
-            raise RuntimeError("this client belongs to another asyncio loop: make one where it is used")
-        return self._loop
+        elif not self._is_at_home():
+            raise _not_at_home()
+        return self._client
+
+    def _is_at_home(self) -> bool:
+        """Whether the program's loop is the one in which the client was first used; False if that is no more."""
+        home = present(self._asyncio, "it has started")
+        if asyncio.get_running_loop() is home:
+            return True
+        if not home.is_closed():
+            raise _not_at_home()
+        return False
 
     def _turn(self) -> None:
-        loop = self._loop
-        if loop is None or self._is_turning:
+        client = self._client
+        if client is None or self._is_turning:
             return
         self._is_turning = True
         try:
-            loop.turn(0)
+            client.loop.turn(0)
+        except Exception as error:  # noqa: BLE001 - whoever waits must be told
+            self._error = error
+            logger.exception("the loop of a client has ended; its calls fail from now on")
+            self._is_closed = True
+            self._end()
         finally:
             self._is_turning = False
-        if self._loop is not None:
-            self._set_timer(loop)
+        if self._client is not None:
+            self._set_timer(client.loop)
 
     def _turn_soon(self) -> None:
         """Not at once: several calls of one step of the program go out together."""
@@ -126,12 +159,22 @@ class AsyncioHost(Generic[S]):
             self._timer = None
 
     def _end(self) -> None:
-        loop, self._loop = present(self._loop, "it has started"), None
+        client, self._client = self._client, None
+        if client is None:
+            return  # an error has ended it meanwhile
         live_clients.remove(self)
         self._forget_timer()
-        present(self._asyncio, "it has started").remove_reader(loop.fileno())
-        present(self._ports, "it has started").executor.close()
-        loop.close()
+        home = present(self._asyncio, "it has started")
+        if not home.is_closed():
+            home.remove_reader(client.loop.fileno())
+            for answered in self._waiting:
+                if not answered.done():
+                    answered.set_exception(closed_under_way(self._error))
+        client.end()
+
+
+def _not_at_home() -> RuntimeError:
+    return RuntimeError("this client belongs to another asyncio loop: make one where it is used")
 
 
 def _hand_over(done: "Pending[T]", answered: "asyncio.Future[T]") -> None:

@@ -1,6 +1,7 @@
 """The thread that turns the loop of one client, and how other threads have something done by it.
 
-    thread = IoThread("odradek-admin-1", open_session)
+    thread = IoThread("odradek-admin-1", open_session, ended)
+    thread.start()
     topics = thread.run(lambda session: session.list_topics())      # any thread but this one
     thread.close(5000)
 
@@ -12,37 +13,60 @@ thread runs.
 """
 
 from _thread import allocate_lock
-from threading import Thread, get_ident
+from collections.abc import Callable
+from threading import Thread, current_thread, get_ident
 from typing import Any, Generic
 
-from odradek.channel.errors import ClientClosed
+from odradek.client.host.client_loop import ClientLoop
 from odradek.client.host.errors import OwnThreadError
-from odradek.client.host.session import Open, Operation, S, T, error_of, logger, tell
-from odradek.reactor.adapters import client_ports
-from odradek.reactor.adapters.client_network import ClientNetwork
+from odradek.client.host.session import (
+    CLOSE_GRACE_MS,
+    Open,
+    Operation,
+    S,
+    T,
+    closed,
+    closed_under_way,
+    error_of,
+    logger,
+    tell_late,
+)
 from odradek.reactor.coroutine_task import Task
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
 
-CLOSE_GRACE_MS = 1000  # beyond the time that a session was given to close
 
+class _Parked:
+    """Somebody who waits in another thread. The lock is held until the wait is over."""
 
-class _Call(Generic[S, T]):
-    """One operation that a thread waits for. The lock is held until there is an outcome."""
+    __slots__ = ("_error", "_parked")
 
-    __slots__ = ("_error", "_operation", "_parked", "_task", "_value")
-
-    def __init__(self, operation: Operation[S, T]) -> None:
-        self._operation = operation
-        self._task: Task[T] | None = None
-        self._value: T | None = None
+    def __init__(self) -> None:
         self._error: BaseException | None = None
         self._parked = allocate_lock()
         self._parked.acquire()
 
     def wait(self, timeout: float = -1) -> bool:
-        """Whether there is an outcome; -1 waits until there is."""
+        """Whether it is over; -1 waits until it is."""
         return self._parked.acquire(timeout=timeout)
+
+    def end(self, error: BaseException | None) -> None:
+        """In the I/O thread."""
+        self._error = error
+        if self._parked.locked():
+            self._parked.release()
+
+
+class _Call(_Parked, Generic[S, T]):
+    """One operation that a thread waits for."""
+
+    __slots__ = ("_operation", "_task", "_value")
+
+    def __init__(self, operation: Operation[S, T]) -> None:
+        super().__init__()
+        self._operation = operation
+        self._task: Task[T] | None = None
+        self._value: T | None = None
 
     def outcome(self) -> T:
         if self._error is not None:
@@ -61,73 +85,86 @@ class _Call(Generic[S, T]):
             self._value = task.value()
         self.end(error)
 
-    def end(self, error: BaseException | None) -> None:
-        self._error = error
-        if self._parked.locked():
-            self._parked.release()
-
-    def give_up(self, _: object) -> None:
+    def cancel(self) -> None:
         if self._task is not None:
-            self._task.is_observed = True
             self._task.cancel()
 
 
 class IoThread(Generic[S]):
-    def __init__(self, name: str, open_session: Open[S]) -> None:
-        self._ports = client_ports()
-        self._loop = Loop(self._ports, on_error=tell)
-        self._session = open_session(self._loop)
-        self._calls: set[_Call[S, Any]] = set()
+    def __init__(self, name: str, open_session: Open[S], ended: Callable[[], object]) -> None:
+        """`ended` is called in the thread, when it has closed everything."""
+        self._name = name
+        self._ended = ended
+        self._client = ClientLoop(open_session)
+        self._loop = self._client.loop
+        self._waiting: set[_Parked] = set()
+        self._is_closing = False
+        self._close_error: BaseException | None = None  # until somebody was told
         self._is_over = False
         self._error: BaseException | None = None
-        self._thread = Thread(target=self._live, name=name, daemon=True)
-        self._thread.start()
+        self._runs = allocate_lock()  # taken by the thread, and never given back
+        self._thread: Thread | None = None
+        self.has_started = False
 
-    @property
-    def is_over(self) -> bool:
-        return self._is_over
+    def start(self) -> None:
+        """Whoever is interrupted in here cannot know whether a thread has started, and the next one starts another: of
+        two the second leaves at once.
+        """
+        if not self.has_started:
+            Thread(target=self._live, name=self._name, daemon=True).start()
+            self.has_started = True
 
     def run(self, operation: Operation[S, T]) -> T:
-        if get_ident() == self._thread.ident:
-            raise OwnThreadError
+        self._refuse_own_thread()
         call = _Call(operation)
         try:
-            if not self._has_taken(call):
-                raise self._error or ClientClosed("this client was closed")
+            if not self._has_taken(call, self._begin, call):
+                raise closed(self._error)
             call.wait()
         except BaseException:
-            self._loop.from_thread(call.give_up)
+            self._loop.from_thread(self._give_up, call)
             raise
         return call.outcome()
 
-    def close(self, timeout_ms: int) -> bool:
-        """Whether the session has come to an orderly end in time. Its thread and connections are gone in any case."""
-        call = _Call[S, None](lambda session: session.close(timeout_ms))
-        try:
-            in_time = not self._has_taken(call) or call.wait((timeout_ms + CLOSE_GRACE_MS) / 1000)
-        finally:
-            self._loop.from_thread(self._stop)
-        self._thread.join(CLOSE_GRACE_MS / 1000)
-        return in_time
+    def close(self, timeout_ms: int) -> None:
+        """Raises what has kept the session from an orderly end. The thread and its connections are gone in any case."""
+        self._refuse_own_thread()
+        parked = _Parked()
+        if self._has_taken(parked, self._close, timeout_ms):
+            parked.wait((timeout_ms + 2 * CLOSE_GRACE_MS) / 1000)
+        if self._thread is not None:
+            self._thread.join(CLOSE_GRACE_MS / 1000)
+        error, self._close_error = self._close_error, None
+        if error is not None:
+            raise error
+
+    def close_soon(self, timeout_ms: int) -> None:
+        """Does not wait: it may be called in any thread, its own as well."""
+        self._loop.from_thread(self._close, timeout_ms)
 
     def abandon(self) -> None:
         """In a process that was forked, where the thread does not run."""
         self._is_over = True
-        network = self._ports.network
-        if isinstance(network, ClientNetwork):
-            network.abandon()
+        self._client.abandon()
 
-    def _has_taken(self, call: "_Call[S, Any]") -> bool:
-        """The call will get an outcome. It is put among those that the thread lets go at its end before the thread is
-        seen not to have come there, so that none is forgotten in between.
+    def _has_taken(self, parked: _Parked, callback: Callable[[Any], object], argument: object) -> bool:
+        """The wait will have an end. It is put among those that the thread ends before the thread is seen not to have
+        come there, so that none is forgotten in between.
         """
-        self._calls.add(call)
-        self._loop.from_thread(self._begin, call)
+        self._waiting.add(parked)
+        self._loop.from_thread(callback, argument)
         return not self._is_over
+
+    def _refuse_own_thread(self) -> None:
+        if self._thread is not None and self._thread.ident == get_ident():
+            raise OwnThreadError
 
     # In the thread
 
     def _live(self) -> None:
+        if not self._runs.acquire(blocking=False):
+            return
+        self._thread = current_thread()
         try:
             while not self._is_over:
                 self._loop.turn()
@@ -135,18 +172,39 @@ class IoThread(Generic[S]):
             self._error = error
             logger.exception("the I/O thread of a client has ended; its calls fail from now on")
         finally:
-            self._is_over = True
-            for call in list(self._calls):
-                call.end(self._error or ClientClosed("the client was closed while this was under way"))
-            self._ports.executor.close()
-            self._loop.close()
+            self._end()
+
+    def _end(self) -> None:
+        """Whoever closes it is let go last, when everything is closed."""
+        self._is_over = True
+        try:
+            self._client.end()
+            self._ended()
+        finally:
+            for parked in list(self._waiting):
+                parked.end(closed_under_way(self._error))
 
     def _begin(self, call: _Call[S, Any]) -> None:
-        call.begin(self._loop, self._session).when_done(lambda task: self._done(call, task))
+        call.begin(self._loop, self._client.session).when_done(lambda task: self._done(call, task))
 
     def _done(self, call: _Call[S, Any], task: Pending[Any]) -> None:
-        self._calls.discard(call)
+        self._waiting.discard(call)
         call.done(task)
 
-    def _stop(self, _: object) -> None:
+    def _give_up(self, call: _Call[S, Any]) -> None:
+        self._waiting.discard(call)
+        call.cancel()
+
+    def _close(self, timeout_ms: int) -> None:
+        if not self._is_closing:
+            self._is_closing = True
+            self._loop.spawn(self._client.session.close(timeout_ms)).when_done(self._stop)
+            self._loop.after(timeout_ms + CLOSE_GRACE_MS, lambda: self._stop_late(timeout_ms))
+
+    def _stop_late(self, timeout_ms: int) -> None:
+        tell_late(timeout_ms)
+        self._is_over = True
+
+    def _stop(self, closed_session: Pending[None]) -> None:
+        self._close_error = error_of(closed_session)
         self._is_over = True

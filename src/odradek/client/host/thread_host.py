@@ -6,15 +6,14 @@ own; one whose state cannot be in two processes says so instead (`is_one_process
 """
 
 import weakref
-from _thread import allocate_lock
+from threading import RLock
 from typing import Generic
 from warnings import warn
 
-from odradek.channel.errors import ClientClosed
 from odradek.client.host import live_clients
 from odradek.client.host.errors import ForkedClientError
 from odradek.client.host.io_thread import IoThread
-from odradek.client.host.session import Open, Operation, S, T
+from odradek.client.host.session import Open, Operation, S, T, closed
 
 
 class ThreadHost(Generic[S]):
@@ -25,7 +24,7 @@ class ThreadHost(Generic[S]):
         self._is_closed = False
         self._is_forked = False
         self._thread: IoThread[S] | None = None
-        self._starting = allocate_lock()
+        self._starting = RLock()  # a signal's handler may close the client while it starts
 
     def run(self, operation: Operation[S, T]) -> T:
         """Waits until it is done, in any thread but the client's own."""
@@ -33,10 +32,11 @@ class ThreadHost(Generic[S]):
 
     def close(self, timeout_ms: int) -> None:
         """Nothing happens the second time."""
-        self._is_closed = True
-        thread, self._thread = self._thread, None
-        live_clients.remove(self)
+        with self._starting:
+            self._is_closed = True
+            thread = self._thread
         if thread is not None:
+            thread.start()
             thread.close(timeout_ms)
 
     def watch_over(self, client: object) -> None:
@@ -45,31 +45,50 @@ class ThreadHost(Generic[S]):
 
     def _started(self) -> IoThread[S]:
         thread = self._thread
-        if thread is not None:
+        if thread is not None and thread.has_started and not self._is_closed:
             return thread
         with self._starting:
-            if self._is_closed:
-                raise ClientClosed("this client was closed")
+            self._refuse_if_closed()
             if self._is_forked and self._is_one_process:
                 raise ForkedClientError
             if self._thread is None:
-                self._thread = IoThread(self._name, self._open)
+                self._thread = IoThread(self._name, self._open, self._ended)
                 live_clients.add(self)
+            self._thread.start()
+            self._refuse_if_closed()
             return self._thread
 
+    def _refuse_if_closed(self) -> None:
+        """A signal's handler may have closed it a moment ago, before there was a thread."""
+        if self._is_closed:
+            if self._thread is not None:
+                self._thread.close_soon(0)
+            raise closed(None)
+
     def _dropped(self, kind: str) -> None:
-        if self._thread is not None:
-            warn(f"a {kind} was dropped without close(): it is closed now", ResourceWarning, stacklevel=2)
-            self.close(live_clients.EXIT_TIMEOUT_MS)
+        """In any thread, whichever came to collect the client: nobody waits there."""
+        if self._is_closed or self._thread is None:
+            return
+        self._is_closed = True
+        self._thread.close_soon(live_clients.EXIT_TIMEOUT_MS)
+        warn(f"a {kind} was dropped without close(): it is closed now", ResourceWarning, stacklevel=2)
+
+    def _ended(self) -> None:
+        live_clients.remove(self)
 
     # At a fork and at the exit
 
     def forked(self) -> None:
         thread, self._thread = self._thread, None
         self._is_forked = True
-        self._starting = allocate_lock()  # somebody may have held it who is not in this process
+        self._starting = RLock()  # somebody may have held it who is not in this process
         if thread is not None:
             thread.abandon()
+
+    def exit_soon(self, timeout_ms: int) -> None:
+        self._is_closed = True
+        if self._thread is not None:
+            self._thread.close_soon(timeout_ms)
 
     def exit(self, timeout_ms: int) -> None:
         self.close(timeout_ms)

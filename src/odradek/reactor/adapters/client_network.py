@@ -20,14 +20,15 @@ class ClientNetwork(SystemNetwork):
         self._pollers.append(made)
         return made
 
-    def abandon(self) -> None:
-        """In a process that was forked: closes what it has got from its parent, which goes on using it.
+    def close(self) -> None:
+        """Closes every socket and poller that it has made: at a client's end, whatever has become of its session, and
+        in a process that was forked, whose parent goes on using them.
 
-        Not a byte is written, so a connection that both had ends for nobody. The parent's poller is the same object of
-        the kernel as ours: nothing is unregistered from it.
+        Not a byte is written, so a connection that two processes have ends for nobody. The parent's poller is the same
+        object of the kernel as ours: nothing is unregistered from it.
         """
-        for inherited in list(self._sockets):
-            inherited.close()
+        for made in list(self._sockets):
+            made.close()
         for poller in self._pollers:
             poller.close()
         self._pollers.clear()
