@@ -90,7 +90,7 @@ class Channel:
         node = self.client.least_loaded_node(self.metadata.cluster.nodes)
         if node is None:
             self.metadata.request_update(resets_backoff=False)
-            raise Disconnected("none of the known brokers could be reached a moment ago")
+            raise self._unsent.why_none(self.metadata.cluster.nodes)
         return node
 
     def _known_node(self, node_id: int) -> Node:

@@ -158,7 +158,8 @@ class ClientConnection(Connection):
             super()._prepare()
         except OSError as error:
             if error.errno == EPROTO:
-                self.authentication_error = SslAuthenticationFailed(f"The TLS handshake failed: {error.strerror}.")
+                reason = f"{self.node}: the TLS handshake failed: {error.strerror}."
+                self.authentication_error = SslAuthenticationFailed(reason)
             raise
 
     # Sending does not keep it from reading

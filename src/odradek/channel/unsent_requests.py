@@ -8,8 +8,10 @@ whether to try again, and where. It fails when its time is up, of which the wait
 """
 
 from collections import deque
+from collections.abc import Iterable
 from typing import NamedTuple
 
+from odradek.channel.connection_states import State
 from odradek.channel.core import ByVersion
 from odradek.channel.errors import ClientClosed, Disconnected
 from odradek.channel.in_flight import PendingResponse
@@ -18,6 +20,15 @@ from odradek.channel.node import Node
 from odradek.protocol.declare import Request
 from odradek.protocol.errors import EncodeError, KafkaError
 from odradek.reactor.timers import Timer
+
+# What a request waits for while its node is in this state.
+_HOLDING_UP = {
+    State.DISCONNECTED: "",
+    State.CONNECTING: ": the connection is still being set up",
+    State.CHECKING_API_VERSIONS: ": it is connected, and has not told yet which versions it serves",
+    State.READY: ": others are being sent before it",
+    State.AUTHENTICATION_FAILED: "",
+}
 
 
 class _Unsent(NamedTuple):
@@ -30,12 +41,13 @@ class _Unsent(NamedTuple):
 
 
 class UnsentRequests:
-    __slots__ = ("_client", "_mono_ms", "_queues", "_timer")
+    __slots__ = ("_client", "_lost", "_mono_ms", "_queues", "_timer")
 
     def __init__(self, client: NetworkClient) -> None:
         self._client = client
         self._mono_ms = client.loop.ports.clock.mono_ms
         self._queues: dict[int, deque[_Unsent]] = {}
+        self._lost: dict[int, KafkaError] = {}  # why each node is not connected: its next attempt may not be due yet
         self._timer: Timer | None = None
         client.observe(self)
 
@@ -72,12 +84,19 @@ class UnsentRequests:
         if self._timer is not None:
             self._timer.cancel()
 
+    def why_none(self, nodes: Iterable[Node]) -> KafkaError:
+        """Why none of the nodes can be asked now."""
+        reasons = [lost.message for node in nodes if (lost := self._lost.get(node.id)) is not None]
+        return Disconnected("; ".join(["none of the known brokers could be reached a moment ago", *reasons]))
+
     # What the client tells
 
     def node_changed(self, node: Node) -> None:
+        self._lost.pop(node.id, None)
         self._send_all(node.id)
 
     def node_lost(self, lost: Lost) -> None:
+        self._lost[lost.node.id] = lost.error
         self._fail(lost.node.id, lost.error)
 
     # How it goes
@@ -105,8 +124,15 @@ class UnsentRequests:
             unsent.answered.fail(error)
 
     def _why(self, node: Node) -> KafkaError:
-        error = self._client.authentication_error(node.id)
+        error = self._client.authentication_error(node.id) or self._lost.get(node.id)
         return error or Disconnected(f"{node}: it could not be reached a moment ago")
+
+    def _late(self, node: Node) -> KafkaError:
+        known = self._client.states.get(node.id)
+        where = "" if known is None else _HOLDING_UP[known.state]
+        if known is not None and known.state is State.CONNECTING and not known.addresses:
+            where = ": its name is still being resolved"
+        return Disconnected(f"{node}: the request was not sent in time{where}")
 
     def _fail(self, node_id: int, error: KafkaError) -> None:
         for unsent in self._queues.pop(node_id, ()):
@@ -132,6 +158,6 @@ class UnsentRequests:
         for node_id, queue in list(self._queues.items()):
             for unsent in [each for each in queue if each.deadline_ms <= now_ms]:
                 queue.remove(unsent)
-                unsent.answered.fail(Disconnected(f"{unsent.node}: the request was not sent in time"))
+                unsent.answered.fail(self._late(unsent.node))
             self._send_all(node_id)
         self._set_timer()

@@ -79,13 +79,21 @@ class TlsTransport:
                 self.is_ready = True
                 self._may_have_more = self._incoming.pending > 0
             except ssl.SSLWantReadError:
-                self.flush()
-                if not self._take_in():
-                    raise ConnectionAbortedError(ECONNABORTED, "closed within the TLS handshake") from None
+                self._hear_the_peer()
             except ssl.SSLError as error:
                 self.flush()  # the alert tells the peer what was wrong
                 _broken(error)
         return True
+
+    def _hear_the_peer(self) -> None:
+        """A peer that speaks no TLS hangs up here, one way or the other."""
+        try:
+            self.flush()
+            is_open = self._take_in() > 0
+        except (ConnectionResetError, BrokenPipeError) as error:
+            raise type(error)(error.errno, f"{error.strerror}, within the TLS handshake") from None
+        if not is_open:
+            raise ConnectionAbortedError(ECONNABORTED, "closed within the TLS handshake") from None
 
     def recv_into(self, buffer: memoryview) -> int:
         self._may_have_more = False
