@@ -18,7 +18,7 @@ from odradek.channel.in_flight import PendingResponse
 from odradek.channel.network_client import Lost, NetworkClient
 from odradek.channel.node import Node
 from odradek.protocol.declare import Request
-from odradek.protocol.errors import EncodeError, KafkaError
+from odradek.protocol.errors import KafkaError
 from odradek.reactor.timers import Timer
 
 # What a request waits for while its node is in this state.
@@ -120,7 +120,7 @@ class UnsentRequests:
                 expects_response=unsent.expects_response,
                 answered=unsent.answered,
             )
-        except EncodeError as error:  # a mistake of who sent it, who waits for what becomes of it
+        except Exception as error:  # noqa: BLE001 - a mistake of who sent it, who waits for what becomes of it
             unsent.answered.fail(error)
 
     def _why(self, node: Node) -> KafkaError:

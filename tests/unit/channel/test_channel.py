@@ -5,7 +5,8 @@ import pytest
 from channel_kit import CLOSE, CONFIG, SILENT, ScriptedBroker, cluster_of, topic
 from odradek.channel.channel import Channel
 from odradek.channel.client_connection import ChannelSecurity
-from odradek.channel.core import ANY_BROKER, Send, coordinator, leader
+from odradek.channel.core import ANY_BROKER, THE_CONTROLLER, ByVersion, Send, coordinator, leader
+from odradek.channel.core import broker as numbered
 from odradek.channel.driver import Driver
 from odradek.channel.errors import Disconnected
 from odradek.channel.sasl_client import PlainSaslClient
@@ -38,6 +39,7 @@ class Brokers:
 
     def __init__(self, outside, count=2):
         self.topics = [("t", [1, 2])]
+        self.controller_id = -1
         self.all = [ScriptedBroker(outside, number, name=f"b{number}") for number in range(1, count + 1)]
         self.members = list(self.all)  # those that metadata tell of
         for broker in self.all:
@@ -46,7 +48,9 @@ class Brokers:
             broker.answers(ProduceRequest, lambda asked, broker=broker: self.produced(broker, asked))
 
     def metadata(self):
-        return cluster_of(*(broker.node for broker in self.members), topics=self.topics)
+        return cluster_of(
+            *(broker.node for broker in self.members), topics=self.topics, controller_id=self.controller_id
+        )
 
     def produced(self, broker, asked):
         (sent,) = asked.request.topic_data
@@ -227,6 +231,83 @@ def test_a_coordinator_that_is_not_known_fails_and_the_cluster_is_asked(sim):
     error = sim.outcome(channel.send(coordinator(0, "g", 9), heartbeat()))
     assert "node 9 is not known" in str(error)
     sim.until(lambda: len(brokers.asked_for_metadata()) > asked)
+
+
+def test_a_broker_is_asked_by_its_number(outside):
+    brokers = Brokers(outside)
+    channel = outside.channel(*brokers.all)
+    outside.until(lambda: not channel.metadata.cluster.is_bootstrap)
+    for number in (2, 1, 2):
+        assert outside.outcome(channel.send(numbered(number), heartbeat())).error_code == number
+
+
+def test_the_controller_is_asked_wherever_it_is(outside):
+    brokers = Brokers(outside)
+    brokers.controller_id = 2
+    channel = outside.channel(*brokers.all)
+    outside.until(lambda: not channel.metadata.cluster.is_bootstrap)
+    assert outside.outcome(channel.send(THE_CONTROLLER, heartbeat())).error_code == 2
+    brokers.controller_id = 1
+    version = channel.metadata.update_version
+    channel.metadata.request_update()
+    outside.until(lambda: channel.metadata.update_version > version)
+    assert outside.outcome(channel.send(THE_CONTROLLER, heartbeat())).error_code == 1
+
+
+@pytest.mark.parametrize("destination", [numbered(9), THE_CONTROLLER])
+def test_a_broker_that_is_not_known_fails_and_the_cluster_is_asked(sim, destination):
+    brokers = Brokers(sim)
+    channel = sim.channel(*brokers.all)
+    sim.until(lambda: not channel.metadata.cluster.is_bootstrap)
+    sim.pass_ms(1000)
+    version = channel.metadata.update_version
+    error = sim.outcome(channel.send(destination, heartbeat()))
+    assert isinstance(error, Disconnected)
+    assert "not known" in error.message
+    sim.until(lambda: channel.metadata.update_version > version)
+
+
+@pytest.mark.parametrize(("served", "said"), [((0, 2), None), ((0, 4), "instance")])
+def test_a_request_is_made_for_the_version_that_it_is_sent_in(outside, served, said):
+    asked = ScriptedBroker(outside, 1, versions={12: served, 3: (0, 12), 18: (0, 3)})
+    asked.answers(MetadataRequest, lambda _: cluster_of(asked.node))
+    asked.answers(HeartbeatRequest, HeartbeatResponse())
+    channel = outside.channel(asked)
+
+    def build(version):
+        return HeartbeatRequest(group_id="g", member_id="m", group_instance_id="instance" if version >= 3 else None)
+
+    outside.outcome(channel.send(ANY_BROKER, ByVersion(HeartbeatRequest.api_key, build)))
+    (heard,) = asked.asked_for(HeartbeatRequest)
+    assert (heard.version, heard.request.group_instance_id) == (served[1], said)
+
+
+@pytest.mark.parametrize("error", [UnsupportedVersion("not in this one"), TypeError("a mistake in it")])
+def test_who_cannot_make_its_request_is_told_at_once(outside, error):
+    def build(version):
+        raise error
+
+    brokers = Brokers(outside)
+    channel = outside.channel(*brokers.all)
+    asked = channel.send(ANY_BROKER, ByVersion(HeartbeatRequest.api_key, build))
+    assert outside.outcome(asked, seconds=5) is error
+    assert outside.outcome(channel.send(ANY_BROKER, heartbeat())).error_code in (1, 2)
+
+
+def test_while_no_broker_can_be_reached_each_is_named_with_its_cause(sim):
+    brokers = Brokers(sim)
+    for each in brokers.all:
+        each.stop()
+    channel = sim.channel(*brokers.all)
+    first = sim.outcome(channel.send(ANY_BROKER, heartbeat()))
+    assert isinstance(first, Disconnected)
+    sim.until(lambda: all(channel.client.connection_failed(node.id) for node in channel.metadata.cluster.nodes))
+    sim.pass_ms(1)
+    again = sim.outcome(channel.send(ANY_BROKER, heartbeat()))
+    for each in brokers.all:
+        host, port = each.listener.address
+        assert f"{host}:{port}" in again.message
+    assert again.message.count("cannot connect") == 2
 
 
 def test_a_leader_is_found_before_it_is_asked(outside):
