@@ -3,6 +3,7 @@
 import errno
 import os
 import sys
+import threading
 import time
 import weakref
 
@@ -11,6 +12,8 @@ import pytest
 import outside
 from odradek.reactor.adapters import disk as adapter
 from odradek.reactor.adapters import system_ports
+from odradek.reactor.adapters.executor import ThreadExecutor
+from odradek.reactor.loop import Loop
 from odradek.reactor.ports import READABLE
 
 
@@ -57,6 +60,8 @@ def test_a_part_that_is_cold_makes_the_whole_read_wait(ports, tmp_path, monkeypa
 LOCKER = """
 import sys
 from odradek.reactor.adapters import system_ports
+from odradek.reactor.adapters.executor import ThreadExecutor
+from odradek.reactor.loop import Loop
 try:
     system_ports().disk.lock(sys.argv[1])
     print("locked")
@@ -83,6 +88,8 @@ def test_a_lock_holds_against_other_processes_even_after_a_refused_second_try(po
 SHORT_WRITER = """
 import errno, resource, sys
 from odradek.reactor.adapters import system_ports
+from odradek.reactor.adapters.executor import ThreadExecutor
+from odradek.reactor.loop import Loop
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 file = system_ports().disk.open(sys.argv[1], create=True)
 parts = [b"x" * 6] * int(sys.argv[2])
@@ -201,3 +208,74 @@ def test_the_reactor_imports_nothing_that_is_slow_to_import():
         "print(*{'asyncio', 'dataclasses', 'inspect', 'random', 'subprocess', 'typing_extensions'} & set(sys.modules))"
     )
     assert outside.run([sys.executable, "-c", code], check=True).stdout.split() == []
+
+
+@pytest.fixture
+def blocked():
+    """A job that blocks until the event is set, as a resolver does."""
+    released = threading.Event()
+
+    def job():
+        released.wait(30)
+        return "too late"
+        yield
+
+    yield job, released
+    released.set()
+
+
+def job_threads():
+    return [thread for thread in threading.enumerate() if thread.name.startswith("job-")]
+
+
+def test_an_executor_that_does_not_wait_leaves_a_blocked_job_to_itself(blocked):
+    job, released = blocked
+    before = job_threads()
+    told = []
+    executor = ThreadExecutor(1, waits_at_close=False)
+    executor.notify(lambda: told.append("woken"))
+    executor.submit(job(), lambda value, error: told.append(value))
+    began = time.monotonic()
+    executor.close()
+    assert time.monotonic() - began < 5
+    assert len(job_threads()) == len(before) + 1
+    released.set()
+    deadline = time.monotonic() + 10
+    while job_threads() != before:
+        assert time.monotonic() < deadline, "its thread ends with the job"
+        time.sleep(0.002)
+    assert told == [], "nobody depends on its end"
+
+
+def test_an_executor_waits_unless_it_is_told_not_to(blocked):
+    job, released = blocked
+    told = []
+    executor = ThreadExecutor(1)
+    executor.submit(job(), lambda value, error: told.append(value))
+    threading.Timer(0.1, released.set).start()
+    executor.close()
+    assert told == ["too late"]
+
+
+def test_another_thread_has_something_called_in_the_loops_thread(ports):
+    loop = Loop(ports)
+    called = []
+
+    def note(argument):
+        called.append((argument, threading.get_ident()))
+
+    def call_from_elsewhere():
+        for number in range(50):
+            loop.from_thread(note, number)
+            time.sleep(0.001)
+
+    elsewhere = threading.Thread(target=call_from_elsewhere)
+    elsewhere.start()
+    began = time.monotonic()
+    while len(called) < 50:
+        loop.turn(10_000)
+    assert time.monotonic() - began < 8, "it was woken"
+    elsewhere.join()
+    assert called == [(number, threading.get_ident()) for number in range(50)]
+    loop.close()
+    loop.from_thread(note, "nobody turns any more")
