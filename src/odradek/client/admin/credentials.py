@@ -1,6 +1,5 @@
 """SCRAM credentials of users: described, set and deleted."""
 
-import os
 from collections.abc import Iterable
 from hashlib import pbkdf2_hmac
 from typing import NamedTuple
@@ -23,6 +22,7 @@ from odradek.protocol.messages.k51_alter_user_scram_credentials import (
     ScramCredentialUpsertion,
 )
 from odradek.protocol.vocabulary import ScramMechanism
+from odradek.reactor.ports import Stream
 
 DEFAULT_ITERATIONS = 4096
 _SALT_BYTES = 16
@@ -78,12 +78,13 @@ async def alter_user_scram_credentials(
     timeout: float | None = None,
 ) -> Results[str, None]:
     """By user: all changes of one are made or none."""
+    chance = asker.loop.ports.rng.stream("salts")
     wanted: dict[str, list[ScramCredentialUpsertion | ScramCredentialDeletion]] = {}
     refused: dict[str, KafkaError] = {}
     for alteration in alterations:
         changes = wanted.setdefault(alteration.user, [])
         try:
-            changes.append(_change(alteration))
+            changes.append(_change(alteration, chance))
         except KafkaError as error:
             refused.setdefault(alteration.user, error)
 
@@ -109,7 +110,7 @@ def _infos(found: DescribeUserScramCredentialsResult) -> tuple[ScramCredentialIn
 
 
 def _change(
-    alteration: UserScramCredentialUpsertion | UserScramCredentialDeletion,
+    alteration: UserScramCredentialUpsertion | UserScramCredentialDeletion, chance: Stream
 ) -> ScramCredentialUpsertion | ScramCredentialDeletion:
     """What is wrong with it before anybody is asked is told as a broker would."""
     if not alteration.user:
@@ -120,15 +121,15 @@ def _change(
         return ScramCredentialDeletion(name=alteration.user, mechanism=alteration.mechanism)
     if not alteration.password:
         raise UnacceptableCredential("Password must not be empty")
-    return _upsertion(alteration)
+    return _upsertion(alteration, chance)
 
 
-def _upsertion(alteration: UserScramCredentialUpsertion) -> ScramCredentialUpsertion:
+def _upsertion(alteration: UserScramCredentialUpsertion, chance: Stream) -> ScramCredentialUpsertion:
     user, mechanism, password, iterations, salt = alteration
     if iterations < 1:
         raise UnacceptableCredential("Too few iterations")
     secret = password.encode() if isinstance(password, str) else password
-    salt = os.urandom(_SALT_BYTES) if salt is None else salt
+    salt = chance.bytes(_SALT_BYTES) if salt is None else salt
     return ScramCredentialUpsertion(
         name=user,
         mechanism=mechanism,
