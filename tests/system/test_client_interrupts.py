@@ -7,6 +7,7 @@ from odradek.testing import Broker
 
 # Strikes the main thread at random moments, each time when the last one has been heard.
 STRIKES = """
+SOON = 2  # on a machine that does much else
 struck = threading.Event()
 sent_at = 0.0
 
@@ -50,13 +51,13 @@ while len(waits) < 200:
     except KeyboardInterrupt:
         waits.append(heard())
 time.sleep(0.1)
-assert max(waits) < 1, max(waits)
+assert max(waits) < SOON, max(waits)
 assert "orders" in admin.list_topics()
 assert held() == before, "the connection was never torn"
 assert not admin._host._thread._waiting, "nothing is left of the calls"
 began = time.monotonic()
 admin.close()
-assert time.monotonic() - began < 1
+assert time.monotonic() - began < SOON
 assert io_threads() == []
 """,
         bootstrap,
@@ -76,13 +77,15 @@ for number in range(40):
         while True:
             admin.list_topics()
     except KeyboardInterrupt:
-        assert heard() < 1
+        assert heard() < SOON
     striker.join()
     assert "orders" in admin.list_topics()
     began = time.monotonic()
     admin.close()
-    assert time.monotonic() - began < 1
-    assert io_threads() == []
+    assert time.monotonic() - began < SOON
+    while io_threads():  # a second one, which leaves at once, may be about to begin
+        assert time.monotonic() - began < 30
+        time.sleep(0.001)
     del admin
 import gc
 gc.collect()

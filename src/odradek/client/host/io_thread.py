@@ -6,17 +6,19 @@
     thread.close(5000)
 
 A caller parks on a lock, which a signal can interrupt: Ctrl-C ends the wait at once, and the work that nobody waits for
-any more is cancelled. The client's state is touched by its thread alone, so no interrupt can leave it half changed.
+any more is cancelled. The client's state is touched by its thread alone, which opens the session, too: no interrupt can
+leave it half changed, or half made.
 
 The thread knows the session, and not the object that the program holds: that one can be dropped and collected while the
 thread runs.
 """
 
-from _thread import allocate_lock
+from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable
 from threading import Thread, current_thread, get_ident
 from typing import Any, Generic
 
+from odradek.broken_rule import present
 from odradek.client.host.client_loop import ClientLoop
 from odradek.client.host.errors import OwnThreadError
 from odradek.client.host.session import (
@@ -94,25 +96,38 @@ class IoThread(Generic[S]):
     def __init__(self, name: str, open_session: Open[S], ended: Callable[[], object]) -> None:
         """`ended` is called in the thread, when it has closed everything."""
         self._name = name
+        self._open = open_session
         self._ended = ended
-        self._client = ClientLoop(open_session)
-        self._loop = self._client.loop
+        self._client: ClientLoop[S] | None = None  # until it is open
+        self._opening: list[_Parked] = []
+        self._close_timeout_ms: int | None = None  # once it is to be closed
         self._waiting: set[_Parked] = set()
         self._is_closing = False
         self._close_error: BaseException | None = None  # until somebody was told
         self._is_over = False
         self._error: BaseException | None = None
+        self._is_opened = False  # or has failed to
         self._runs = allocate_lock()  # taken by the thread, and never given back
         self._thread: Thread | None = None
         self.has_started = False
 
     def start(self) -> None:
-        """Whoever is interrupted in here cannot know whether a thread has started, and the next one starts another: of
-        two the second leaves at once.
+        """Waits until the session is open, or raises why it cannot be.
+
+        Whoever is interrupted in here cannot know whether a thread has started, and the next one starts another: of two
+        the second leaves at once.
         """
-        if not self.has_started:
-            Thread(target=self._live, name=self._name, daemon=True).start()
-            self.has_started = True
+        if self.has_started:
+            return
+        parked = _Parked()
+        self._opening.append(parked)
+        start_new_thread(self._start_thread, ())
+        if not self._is_opened:
+            parked.wait()
+        if self._client is None:
+            self._join()
+            raise present(self._error, "what is over and was never open has failed")
+        self.has_started = True
 
     def run(self, operation: Operation[S, T]) -> T:
         self._refuse_own_thread()
@@ -122,7 +137,7 @@ class IoThread(Generic[S]):
                 raise closed(self._error)
             call.wait()
         except BaseException:
-            self._loop.from_thread(self._give_up, call)
+            self._from_thread(self._give_up, call)
             raise
         return call.outcome()
 
@@ -132,32 +147,56 @@ class IoThread(Generic[S]):
         parked = _Parked()
         if self._has_taken(parked, self._close, timeout_ms):
             parked.wait((timeout_ms + 2 * CLOSE_GRACE_MS) / 1000)
-        if self._thread is not None:
-            self._thread.join(CLOSE_GRACE_MS / 1000)
+        self._join()
         error, self._close_error = self._close_error, None
         if error is not None:
             raise error
 
     def close_soon(self, timeout_ms: int) -> None:
-        """Does not wait: it may be called in any thread, its own as well."""
-        self._loop.from_thread(self._close, timeout_ms)
+        """Does not wait: it may be called in any thread, its own as well, and before the session is open."""
+        self._close_timeout_ms = timeout_ms
+        if self._client is not None:
+            self._from_thread(self._close, timeout_ms)
 
     def abandon(self) -> None:
         """In a process that was forked, where the thread does not run."""
         self._is_over = True
-        self._client.abandon()
+        if self._client is not None:
+            self._client.abandon()
 
     def _has_taken(self, parked: _Parked, callback: Callable[[Any], object], argument: object) -> bool:
         """The wait will have an end. It is put among those that the thread ends before the thread is seen not to have
         come there, so that none is forgotten in between.
         """
         self._waiting.add(parked)
-        self._loop.from_thread(callback, argument)
+        self._from_thread(callback, argument)
         return not self._is_over
+
+    def _from_thread(self, callback: Callable[[Any], object], argument: object) -> None:
+        self._opened.loop.from_thread(callback, argument)
+
+    @property
+    def _opened(self) -> ClientLoop[S]:
+        return present(self._client, "it has started")
+
+    def _join(self) -> None:
+        if self._thread is not None:
+            self._thread.join(CLOSE_GRACE_MS / 1000)
 
     def _refuse_own_thread(self) -> None:
         if self._thread is not None and self._thread.ident == get_ident():
             raise OwnThreadError
+
+    # In a thread that starts the thread
+
+    def _start_thread(self) -> None:
+        """Signals strike the main thread: there, one could come between a thread that Python knows of and its start."""
+        try:
+            Thread(target=self._live, name=self._name, daemon=True).start()
+        except BaseException as error:  # noqa: BLE001 - whoever waits must be told
+            if self._runs.acquire(blocking=False):
+                self._error = error
+                self._end()
 
     # In the thread
 
@@ -166,26 +205,44 @@ class IoThread(Generic[S]):
             return
         self._thread = current_thread()
         try:
+            self._client = ClientLoop(self._open)
+            self._tell_opened()
+            if self._close_timeout_ms is not None:
+                self._close(self._close_timeout_ms)
+            self._turn_until_over(self._client.loop)
+        except BaseException as error:  # noqa: BLE001 - whoever waits must be told
+            self._error = error
+        finally:
+            self._end()
+
+    def _tell_opened(self) -> None:
+        """Who comes later sees that it is, and does not wait."""
+        self._is_opened = True
+        for parked in list(self._opening):
+            parked.end(None)
+
+    def _turn_until_over(self, loop: Loop) -> None:
+        try:
             while not self._is_over:
-                self._loop.turn()
+                loop.turn()
         except BaseException as error:  # noqa: BLE001 - whoever waits must be told
             self._error = error
             logger.exception("the I/O thread of a client has ended; its calls fail from now on")
-        finally:
-            self._end()
 
     def _end(self) -> None:
         """Whoever closes it is let go last, when everything is closed."""
         self._is_over = True
         try:
-            self._client.end()
+            if self._client is not None:
+                self._client.end()
             self._ended()
         finally:
+            self._tell_opened()
             for parked in list(self._waiting):
                 parked.end(closed_under_way(self._error))
 
     def _begin(self, call: _Call[S, Any]) -> None:
-        call.begin(self._loop, self._client.session).when_done(lambda task: self._done(call, task))
+        call.begin(self._opened.loop, self._opened.session).when_done(lambda task: self._done(call, task))
 
     def _done(self, call: _Call[S, Any], task: Pending[Any]) -> None:
         self._waiting.discard(call)
@@ -198,8 +255,9 @@ class IoThread(Generic[S]):
     def _close(self, timeout_ms: int) -> None:
         if not self._is_closing:
             self._is_closing = True
-            self._loop.spawn(self._client.session.close(timeout_ms)).when_done(self._stop)
-            self._loop.after(timeout_ms + CLOSE_GRACE_MS, lambda: self._stop_late(timeout_ms))
+            loop = self._opened.loop
+            loop.spawn(self._opened.session.close(timeout_ms)).when_done(self._stop)
+            loop.after(timeout_ms + CLOSE_GRACE_MS, lambda: self._stop_late(timeout_ms))
 
     def _stop_late(self, timeout_ms: int) -> None:
         tell_late(timeout_ms)

@@ -35,8 +35,9 @@ class ThreadHost(Generic[S]):
         with self._starting:
             self._is_closed = True
             thread = self._thread
+            if thread is not None:
+                self._start(thread)
         if thread is not None:
-            thread.start()
             thread.close(timeout_ms)
 
     def watch_over(self, client: object) -> None:
@@ -54,9 +55,17 @@ class ThreadHost(Generic[S]):
             if self._thread is None:
                 self._thread = IoThread(self._name, self._open, self._ended)
                 live_clients.add(self)
-            self._thread.start()
+            self._start(self._thread)
             self._refuse_if_closed()
             return self._thread
+
+    def _start(self, thread: IoThread[S]) -> None:
+        """What could not begin may be tried again."""
+        try:
+            thread.start()
+        except Exception:
+            self._thread = None
+            raise
 
     def _refuse_if_closed(self) -> None:
         """A signal's handler may have closed it a moment ago, before there was a thread."""

@@ -86,7 +86,7 @@ def test_in_asyncio_any_moment_may_be_the_one_of_a_cancellation(broker):
 def test_an_idle_client_in_a_thread_hardly_turns(broker):
     with AdminClient(bootstrap_servers=broker.bootstrap) as admin:
         admin.list_topics()
-        loop = admin._host._thread._loop
+        loop = admin._host._thread._client.loop
         time.sleep(0.5)
         before = loop.turns
         time.sleep(IDLE_SECONDS)

@@ -7,12 +7,13 @@ import socket
 import threading
 import time
 import warnings
+from _thread import start_new_thread
 
 import pytest
 from host_kit import Elsewhere, Talk, open_files, threads, until
 
 from odradek.channel.errors import ClientClosed
-from odradek.client.host import live_clients
+from odradek.client.host import io_thread, live_clients
 from odradek.client.host.errors import OwnThreadError
 from odradek.client.host.thread_host import ThreadHost
 
@@ -187,7 +188,7 @@ def test_a_callback_in_the_clients_thread_cannot_wait_for_it(host, what):
             echo(host, 1) if what == "run" else host.close(5000)
         return time.monotonic() - began
 
-    assert host.run(from_inside) < 1
+    assert host.run(from_inside) < 3
     if what == "run":
         assert echo(host, 2) == 2
 
@@ -277,37 +278,105 @@ def test_a_close_that_is_interrupted_may_be_called_again(host, alarm):
     assert threads() == []
 
 
-def test_an_interrupt_while_the_thread_starts_leaves_one_thread(monkeypatch):
-    class Struck(threading.Thread):
-        def start(self):
-            super().start()
-            raise KeyboardInterrupt
+def test_a_signals_handler_may_close_the_client_under_a_call(host):
+    def close(*_):
+        host.close(1000)
 
+    itself(host)
+    before = signal.signal(signal.SIGALRM, close)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(ClientClosed, match="under way"):
+            host.run(lambda talk: talk.never())
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert threads() == []
+
+
+@pytest.fixture
+def strike_at_start(monkeypatch):
+    """Puts something in the place where the next thread is started; it is given what starts it."""
+
+    def put(what):
+        def struck(*args):
+            monkeypatch.undo()
+            what(lambda: start_new_thread(*args))
+
+        monkeypatch.setattr(io_thread, "start_new_thread", struck)
+
+    return put
+
+
+def interrupted_after(start):
+    start()
+    raise KeyboardInterrupt
+
+
+def interrupted_before(_):
+    raise KeyboardInterrupt
+
+
+def test_a_signals_handler_may_close_the_client_while_its_thread_starts(strike_at_start):
+    def closed_meanwhile(start):
+        host.close(1000)
+        start()
+
+    before = open_files()
     host = ThreadHost("talk", Talk)
-    monkeypatch.setattr("odradek.client.host.io_thread.Thread", Struck)
+    strike_at_start(closed_meanwhile)
+    with pytest.raises(ClientClosed):
+        itself(host)
+    until(lambda: not threads())
+    assert open_files() == before
+
+
+@pytest.mark.parametrize("interrupted", [interrupted_before, interrupted_after])
+def test_an_interrupt_while_the_thread_starts_leaves_one_thread(strike_at_start, interrupted):
+    opened = []
+    host = ThreadHost("talk", lambda loop: opened.append(loop) or Talk(loop))
+    strike_at_start(interrupted)
     with pytest.raises(KeyboardInterrupt):
         itself(host)
-    monkeypatch.undo()
     first = itself(host)
     until(lambda: len(threads()) == 1)
     assert itself(host) is first
+    assert len(opened) == 1
     host.close(1000)
     assert threads() == []
 
 
-def test_a_close_before_the_interrupted_start_is_made_good_ends(monkeypatch):
-    class Struck(threading.Thread):
-        def start(self):
-            raise KeyboardInterrupt
-
+@pytest.mark.parametrize("interrupted", [interrupted_before, interrupted_after])
+def test_a_client_whose_start_was_interrupted_may_be_closed(strike_at_start, interrupted):
     before = open_files()
     host = ThreadHost("talk", Talk)
-    monkeypatch.setattr("odradek.client.host.io_thread.Thread", Struck)
+    strike_at_start(interrupted)
     with pytest.raises(KeyboardInterrupt):
         itself(host)
-    monkeypatch.undo()
     host.close(1000)
-    assert (threads(), open_files()) == ([], before)
+    until(lambda: not threads())
+    assert open_files() == before
+
+
+def test_a_client_whose_start_was_interrupted_may_be_dropped(strike_at_start):
+    before = open_files()
+    strike_at_start(interrupted_after)
+    with pytest.raises(KeyboardInterrupt), pytest.warns(ResourceWarning):
+        Client()
+    until(lambda: not threads() and open_files() == before)
+
+
+def test_where_no_thread_can_be_started_the_caller_is_told_and_may_try_again(monkeypatch):
+    class Refused(threading.Thread):
+        def start(self):
+            raise RuntimeError("can't start new thread")
+
+    host = ThreadHost("talk", Talk)
+    monkeypatch.setattr(io_thread, "Thread", Refused)
+    with pytest.raises(RuntimeError, match="can't start"):
+        itself(host)
+    monkeypatch.undo()
+    assert echo(host, 1) == 1
+    host.close(1000)
 
 
 class Client:
@@ -352,7 +421,7 @@ def test_a_client_that_its_own_thread_collects_does_not_wait_for_itself():
         return time.monotonic() - began
 
     del client
-    assert host.run(collect) < 1
+    assert host.run(collect) < 5
     until(lambda: not threads())
 
 
