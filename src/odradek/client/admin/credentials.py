@@ -89,18 +89,17 @@ async def alter_user_scram_credentials(
             refused.setdefault(alteration.user, error)
 
     async def attempt(users: list[str], timeout_ms: int) -> dict[str, KafkaError | None]:
-        changes = [change for user in users if user not in refused for change in wanted[user]]
-        if not changes:
-            return dict(refused)
+        changes = [change for user in users for change in wanted[user]]
         request = AlterUserScramCredentialsRequest(
             deletions=[each for each in changes if isinstance(each, ScramCredentialDeletion)],
             upsertions=[each for each in changes if isinstance(each, ScramCredentialUpsertion)],
         )
         response = await asker.send(THE_CONTROLLER, request, AlterUserScramCredentialsResponse, timeout_ms)
-        done = {each.user: outcome(each.error_code, each.error_message, None) for each in response.results}
-        return done | refused
+        return {each.user: outcome(each.error_code, each.error_message, None) for each in response.results}
 
-    return await asker.each(wanted, attempt, timeout=timeout, passing=CONTROLLER_PASSING)
+    sound = [user for user in wanted if user not in refused]
+    done = await asker.each(sound, attempt, timeout=timeout, passing=CONTROLLER_PASSING)
+    return Results({**refused, **done.errors, **done.values_ok})
 
 
 def _infos(found: DescribeUserScramCredentialsResult) -> tuple[ScramCredentialInfo, ...]:
