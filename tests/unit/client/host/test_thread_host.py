@@ -357,11 +357,27 @@ def test_a_client_whose_start_was_interrupted_may_be_closed(strike_at_start, int
     assert open_files() == before
 
 
-def test_a_client_whose_start_was_interrupted_may_be_dropped(strike_at_start):
+def test_a_client_whose_start_was_interrupted_may_be_dropped_before_it_is_open(strike_at_start):
+    class Unopened:
+        def __init__(self):
+            self.host = ThreadHost("talk", opens_late)
+            self.host.watch_over(self)
+
+    def opens_late(loop):
+        opening.set()
+        dropped.wait(10)
+        return Talk(loop)
+
+    opening, dropped = threading.Event(), threading.Event()
     before = open_files()
+    client = Unopened()
     strike_at_start(interrupted_after)
-    with pytest.raises(KeyboardInterrupt), pytest.warns(ResourceWarning):
-        Client()
+    with pytest.raises(KeyboardInterrupt):
+        itself(client.host)
+    assert opening.wait(10)
+    with pytest.warns(ResourceWarning):
+        del client
+    dropped.set()
     until(lambda: not threads() and open_files() == before)
 
 
