@@ -4,12 +4,13 @@ The public names, imported when they are first used: to import the package costs
 needs one of them does not load the others.
 """
 
-__all__ = ["Header", "Record", "TopicPartition", "__version__", "errors"]
+__all__ = ["AdminClient", "Header", "Record", "TopicPartition", "__version__", "errors"]
 
 TYPE_CHECKING = False  # as type checkers know it: `typing` itself would be half of what this module costs
 
 if TYPE_CHECKING:
     from odradek import errors
+    from odradek.client.admin.admin_client import AdminClient
     from odradek.protocol.topic_partition import TopicPartition
     from odradek.records.record import Header, Record
     from odradek.version import VERSION
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 else:
     # Type checkers do not see this: to them, a name that is not above is a mistake.
     _PLACES = {
+        "AdminClient": ("odradek.client.admin.admin_client", "AdminClient"),
         "Header": ("odradek.records.record", "Header"),
         "Record": ("odradek.records.record", "Record"),
         "TopicPartition": ("odradek.protocol.topic_partition", "TopicPartition"),

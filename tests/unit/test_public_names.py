@@ -8,7 +8,8 @@ import pytest
 
 import odradek
 import outside
-from odradek import errors, version
+from odradek import admin, aio, errors, version
+from odradek.client.admin import admin_client, asyncio_admin_client
 from odradek.protocol import errors as table
 from odradek.protocol import topic_partition
 from odradek.records import record
@@ -21,10 +22,37 @@ def printed(code):
 
 
 def test_the_public_names():
-    assert odradek.__all__ == ["Header", "Record", "TopicPartition", "__version__", "errors"]
+    assert odradek.__all__ == ["AdminClient", "Header", "Record", "TopicPartition", "__version__", "errors"]
     assert odradek.Record is record.Record and odradek.Header is record.Header
     assert odradek.TopicPartition is topic_partition.TopicPartition
+    assert odradek.AdminClient is admin_client.AdminClient
+    assert aio.AdminClient is asyncio_admin_client.AdminClient
     assert odradek.errors is errors and odradek.__version__ == version.VERSION
+
+
+def test_what_the_operations_of_an_admin_client_give_is_public():
+    """Whatever an operation's signature names can be imported from one place."""
+    own = {name for name in dir(odradek.AdminClient) if not name.startswith("_") and name != "close"}
+    named = set()
+    for name in own:
+        for annotation in getattr(odradek.AdminClient, name).__annotations__.values():
+            named |= {
+                kind.__name__ for kind in _kinds(annotation) if kind.__module__.startswith("odradek.client.admin")
+            }
+    assert named - {"Asker"} <= set(admin.__all__)
+
+
+def _kinds(annotation):
+    arguments = getattr(annotation, "__args__", ())
+    found = {kind for argument in arguments for kind in _kinds(argument)}
+    return found | ({annotation} if isinstance(annotation, type) else {getattr(annotation, "__origin__", int)})
+
+
+def test_both_front_ends_have_the_same_operations():
+    def operations(client):
+        return {name for name in dir(client) if not name.startswith("_")}
+
+    assert operations(odradek.AdminClient) == operations(aio.AdminClient)
 
 
 def test_they_are_shown_before_they_are_used():
@@ -61,7 +89,8 @@ def test_every_error_of_the_table_is_public():
 
 
 TYPED = """
-from odradek import Header, Record, TopicPartition, __version__, errors
+from odradek import AdminClient, Header, Record, TopicPartition, __version__, aio, errors
+from odradek.admin import NewTopic
 from odradek.errors import KafkaError, NotLeaderOrFollower
 
 header: Header = ("a", None)
@@ -70,10 +99,31 @@ reveal_type(NotLeaderOrFollower.retriable)
 reveal_type(errors.by_code(6))
 reveal_type(__version__)
 reveal_type(TopicPartition("orders", 0).partition)
+with AdminClient(bootstrap_servers="localhost:9092") as admin:
+    reveal_type(admin.create_topics([NewTopic("orders", 3), "letters"], timeout=3.0)["orders"].partitions)
+    reveal_type(admin.create_topic("orders", partitions=3, cleanup_policy="compact").topic_id)
+
+
+async def awaited() -> None:
+    async with aio.AdminClient({"bootstrap.servers": "localhost:9092"}) as admin:
+        reveal_type((await admin.list_topics())["orders"].is_internal)
 """
+REVEALED = [
+    "bytes | None",
+    "bool",
+    "type[odradek.protocol.errors.KafkaError]",
+    "str",
+    "int",
+    "int",
+    "str",
+    "bool",
+]
 WRONG = """
 from odradek import Recrod
 from odradek.errors import NotLeader
+from odradek import AdminClient
+
+AdminClient().create_topics(3)
 """
 
 
@@ -84,6 +134,7 @@ def test_type_checkers_know_them(tmp_path):
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", "typed.py", "wrong.py"]
     told = outside.run(command, cwd=tmp_path).stdout
     revealed = [line.partition("Revealed type is ")[2] for line in told.splitlines() if "Revealed" in line]
-    assert revealed == ['"bytes | None"', '"bool"', '"type[odradek.protocol.errors.KafkaError]"', '"str"', '"int"']
+    assert [text.strip('"') for text in revealed] == REVEALED
+    assert 'incompatible type "int"; expected "Iterable[NewTopic | str]"' in told
     assert 'Module "odradek" has no attribute "Recrod"' in told
     assert 'Module "odradek.errors" has no attribute "NotLeader"' in told

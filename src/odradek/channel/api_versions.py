@@ -78,6 +78,13 @@ class ApiVersions:
         versions.check(api_key, wanted)
         return wanted
 
+    def version_up_to(self, node_id: int, api_key: int, newest: int | None) -> int:
+        """The newest version that is none of those after `newest`."""
+        version = self.version(node_id, api_key)
+        if newest is None or version <= newest:
+            return version
+        return self.version(node_id, api_key, newest)
+
     def usable(self, api_keys: Iterable[int]) -> dict[int, int]:
         """By API key, the newest version that every connected node serves; those that one of them lacks are left out.
 

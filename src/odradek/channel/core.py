@@ -61,6 +61,7 @@ class ByVersion(NamedTuple):
 
     api_key: int
     build: Callable[[int], Request]
+    version_max: int | None = None  # the newest that it can be said in
 
 
 class Send(NamedTuple):

@@ -223,8 +223,11 @@ class NetworkClient:
             raise NodeNotReady(f"node {node_id} is {self.states.state(node_id).value}, or has no room for a request")
         answered = self.loop.pending() if answered is None else answered
         try:
-            chosen = self.api_versions.version(node_id, request.api_key, version)
-            request = request.build(chosen) if isinstance(request, ByVersion) else request
+            if isinstance(request, ByVersion):
+                chosen = self.api_versions.version_up_to(node_id, request.api_key, request.version_max)
+                request = request.build(chosen)
+            else:
+                chosen = self.api_versions.version(node_id, request.api_key, version)
         except UnsupportedVersion as error:
             answered.fail(error)
             return answered

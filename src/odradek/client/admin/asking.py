@@ -116,11 +116,15 @@ class Asker:
             else:
                 by_place.setdefault(place, []).append(item)
         asked = [(items, self.loop.spawn(ask(place, items))) for place, items in by_place.items()]
-        for items, answered in asked:
-            try:
-                outcomes.update(await answered)
-            except KafkaError as error:
-                outcomes.update(dict.fromkeys(items, error))
+        try:
+            for items, answered in asked:
+                try:
+                    outcomes.update(await answered)
+                except KafkaError as error:
+                    outcomes.update(dict.fromkeys(items, error))
+        finally:
+            for _, answered in asked:  # whoever asked may have been cancelled
+                answered.cancel()
         return outcomes
 
     def _may_pass(self, outcome: object, passing: Passing, failures: int) -> bool:

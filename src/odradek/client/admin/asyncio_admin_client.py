@@ -4,7 +4,25 @@ from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from odradek.client.admin import topics
+from odradek.client.admin import (
+    acls,
+    cluster,
+    configs,
+    credentials,
+    delegation_tokens,
+    elections,
+    features,
+    groups,
+    log_dirs,
+    offsets,
+    quorum,
+    quotas,
+    reassignments,
+    share_groups,
+    streams_groups,
+    topics,
+    transactions,
+)
 from odradek.client.admin.asking import Asker
 from odradek.client.admin.session import admin_session
 from odradek.client.host.asyncio_host import AsyncioHost
@@ -47,6 +65,59 @@ class AdminClient:
     describe_topics = _awaited(topics.describe_topics)
     list_offsets = _awaited(topics.list_offsets)
     delete_records = _awaited(topics.delete_records)
+
+    describe_cluster = _awaited(cluster.describe_cluster)
+
+    describe_configs = _awaited(configs.describe_configs)
+    incremental_alter_configs = _awaited(configs.incremental_alter_configs)
+    list_config_resources = _awaited(configs.list_config_resources)
+
+    list_groups = _awaited(groups.list_groups)
+    describe_groups = _awaited(groups.describe_groups)
+    delete_groups = _awaited(groups.delete_groups)
+    remove_members_from_group = _awaited(groups.remove_members_from_group)
+    list_group_offsets = _awaited(offsets.list_group_offsets)
+    alter_group_offsets = _awaited(offsets.alter_group_offsets)
+    delete_group_offsets = _awaited(offsets.delete_group_offsets)
+
+    describe_acls = _awaited(acls.describe_acls)
+    create_acls = _awaited(acls.create_acls)
+    delete_acls = _awaited(acls.delete_acls)
+    describe_client_quotas = _awaited(quotas.describe_client_quotas)
+    alter_client_quotas = _awaited(quotas.alter_client_quotas)
+    describe_user_scram_credentials = _awaited(credentials.describe_user_scram_credentials)
+    alter_user_scram_credentials = _awaited(credentials.alter_user_scram_credentials)
+    create_delegation_token = _awaited(delegation_tokens.create_delegation_token)
+    renew_delegation_token = _awaited(delegation_tokens.renew_delegation_token)
+    expire_delegation_token = _awaited(delegation_tokens.expire_delegation_token)
+    describe_delegation_token = _awaited(delegation_tokens.describe_delegation_token)
+
+    describe_log_dirs = _awaited(log_dirs.describe_log_dirs)
+    describe_replica_log_dirs = _awaited(log_dirs.describe_replica_log_dirs)
+    alter_replica_log_dirs = _awaited(log_dirs.alter_replica_log_dirs)
+
+    list_transactions = _awaited(transactions.list_transactions)
+    describe_transactions = _awaited(transactions.describe_transactions)
+    describe_producers = _awaited(transactions.describe_producers)
+    abort_transaction = _awaited(transactions.abort_transaction)
+    fence_producers = _awaited(transactions.fence_producers)
+    force_terminate_transaction = _awaited(transactions.force_terminate_transaction)
+
+    elect_leaders = _awaited(elections.elect_leaders)
+    alter_partition_reassignments = _awaited(reassignments.alter_partition_reassignments)
+    list_partition_reassignments = _awaited(reassignments.list_partition_reassignments)
+    describe_metadata_quorum = _awaited(quorum.describe_metadata_quorum)
+    add_raft_voter = _awaited(quorum.add_raft_voter)
+    remove_raft_voter = _awaited(quorum.remove_raft_voter)
+    unregister_broker = _awaited(quorum.unregister_broker)
+    describe_features = _awaited(features.describe_features)
+    update_features = _awaited(features.update_features)
+
+    describe_share_groups = _awaited(share_groups.describe_share_groups)
+    list_share_group_offsets = _awaited(share_groups.list_share_group_offsets)
+    alter_share_group_offsets = _awaited(share_groups.alter_share_group_offsets)
+    delete_share_group_offsets = _awaited(share_groups.delete_share_group_offsets)
+    describe_streams_groups = _awaited(streams_groups.describe_streams_groups)
 
     async def close(self, timeout: float = CLOSE_TIMEOUT) -> None:
         await self._host.close(int(timeout * 1000))

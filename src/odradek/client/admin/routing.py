@@ -1,14 +1,18 @@
 """Who has to be asked: the leader of a partition, the coordinator of a group or of a transactional id."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from typing import TypeVar
 
 from odradek.channel.core import ANY_BROKER, ByVersion, Destination, broker
 from odradek.client.admin.asking import Asker, Passing
+from odradek.client.admin.results import Results
 from odradek.protocol import errors
 from odradek.protocol.errors import KafkaError, LeaderNotAvailable, UnknownTopicOrPartition, UnsupportedVersion
 from odradek.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from odradek.protocol.messages.k10_find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from odradek.protocol.topic_partition import TopicPartition
+
+V = TypeVar("V")
 
 GROUP, TRANSACTION, SHARE = 0, 1, 2
 
@@ -21,6 +25,47 @@ COORDINATOR_PASSING: Passing = (
 LEADER_PASSING: Passing = (errors.InvalidMetadataError,)
 
 _SEVERAL_KEYS = 4  # the version from which on one request asks for several coordinators
+
+
+async def at_leaders(
+    asker: Asker,
+    partitions: Iterable[TopicPartition],
+    ask: Callable[
+        [Destination, list[TopicPartition], int], Coroutine[object, None, Mapping[TopicPartition, V | KafkaError]]
+    ],
+    timeout: float | None,
+) -> Results[TopicPartition, V]:
+    """`ask(leader, partitions, timeout_ms)` gives the outcomes of those that it leads."""
+
+    async def attempt(some: list[TopicPartition], timeout_ms: int) -> dict[TopicPartition, V | KafkaError]:
+        places = await leaders(asker, some, timeout_ms)
+        return await asker.spread(places, lambda where, few: ask(where, few, timeout_ms))
+
+    return await asker.each(partitions, attempt, timeout=timeout, passing=LEADER_PASSING)
+
+
+async def at_coordinators(
+    asker: Asker,
+    key_type: int,
+    keys: Iterable[str],
+    ask: Callable[[Destination, list[str], int], Coroutine[object, None, Mapping[str, V | KafkaError]]],
+    timeout: float | None,
+    passing: Passing = COORDINATOR_PASSING,
+) -> Results[str, V]:
+    """`ask(coordinator, keys, timeout_ms)` gives the outcomes of those that it coordinates."""
+
+    async def attempt(some: list[str], timeout_ms: int) -> dict[str, V | KafkaError]:
+        places = await coordinators(asker, key_type, some, timeout_ms)
+        return await asker.spread(places, lambda where, few: ask(where, few, timeout_ms))
+
+    return await asker.each(keys, attempt, timeout=timeout, passing=passing)
+
+
+async def coordinator_of(asker: Asker, key_type: int, key: str, timeout_ms: int) -> Destination:
+    found = (await coordinators(asker, key_type, [key], timeout_ms))[key]
+    if isinstance(found, KafkaError):
+        raise found
+    return found
 
 
 async def leaders(

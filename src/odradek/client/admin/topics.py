@@ -7,7 +7,7 @@ from odradek.channel.core import ANY_BROKER, THE_CONTROLLER, ByVersion, Destinat
 from odradek.channel.node import Node
 from odradek.client.admin.asking import Asker, outcome
 from odradek.client.admin.results import Results
-from odradek.client.admin.routing import CONTROLLER_PASSING, LEADER_PASSING, leaders
+from odradek.client.admin.routing import CONTROLLER_PASSING, at_leaders
 from odradek.protocol.errors import KafkaError, raise_for
 from odradek.protocol.messages.k02_list_offsets import (
     ListOffsetsPartition,
@@ -223,13 +223,7 @@ async def list_offsets(
             for found in topic.partitions
         }
 
-    async def attempt(
-        partitions: list[TopicPartition], timeout_ms: int
-    ) -> dict[TopicPartition, OffsetInfo | KafkaError]:
-        places = await leaders(asker, partitions, timeout_ms)
-        return await asker.spread(places, lambda where, some: ask(where, some, timeout_ms))
-
-    return await asker.each(times, attempt, timeout=timeout, passing=LEADER_PASSING)
+    return await at_leaders(asker, times, ask, timeout)
 
 
 async def delete_records(
@@ -253,11 +247,7 @@ async def delete_records(
             for gone in topic.partitions
         }
 
-    async def attempt(partitions: list[TopicPartition], timeout_ms: int) -> dict[TopicPartition, int | KafkaError]:
-        places = await leaders(asker, partitions, timeout_ms)
-        return await asker.spread(places, lambda where, some: ask(where, some, timeout_ms))
-
-    return await asker.each(before, attempt, timeout=timeout, passing=LEADER_PASSING)
+    return await at_leaders(asker, before, ask, timeout)
 
 
 def _new_topic(topic: NewTopic | str) -> NewTopic:
@@ -265,8 +255,10 @@ def _new_topic(topic: NewTopic | str) -> NewTopic:
 
 
 def _creatable(topic: NewTopic) -> CreatableTopic:
-    placed = [CreatableReplicaAssignment(partition_index=number, broker_ids=list(brokers))
-              for number, brokers in topic.assignments.items()]  # fmt: skip
+    placed = [
+        CreatableReplicaAssignment(partition_index=number, broker_ids=list(brokers))
+        for number, brokers in topic.assignments.items()
+    ]
     configs = [CreatableTopicConfig(name=name, value=config_text(value)) for name, value in topic.configs.items()]
     return CreatableTopic(
         name=topic.name,

@@ -1,0 +1,5 @@
+"""The clients for programs of asyncio: `from odradek.aio import AdminClient`."""
+
+from odradek.client.admin.asyncio_admin_client import AdminClient
+
+__all__ = ["AdminClient"]
