@@ -16,6 +16,7 @@ class Talk:
         self.closes = 0
         self.close_error = None
         self.close_takes_ms = 0
+        self.waits = 0  # calls that have begun and never end
 
     async def close(self, timeout_ms):
         self.closes += 1
@@ -36,6 +37,7 @@ class Talk:
         raise error
 
     async def never(self):
+        self.waits += 1
         await self.loop.pending()
 
     async def itself(self):
