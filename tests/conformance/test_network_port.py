@@ -1,11 +1,11 @@
 import errno
 
 import pytest
-from conftest import RealOutside, SimOutside
 
 from odradek.reactor.adapters.network import SystemNetwork
 from odradek.reactor.adapters.portable_poller import PortablePoller
 from odradek.reactor.ports import READABLE, WRITABLE
+from outsides import RealOutside, SimOutside
 
 
 class PortableNetwork(SystemNetwork):
