@@ -22,6 +22,7 @@ from odradek.broker.start_refused import StartRefused
 from odradek.broker.unenforced import Unenforced
 from odradek.config.listeners import Endpoint, controller_names, endpoints, inter_broker_listener
 from odradek.config.vocabulary import TOPIC
+from odradek.handlers.auto_creation import reason_not_created
 from odradek.handlers.dispatch import Dispatcher
 from odradek.handlers.internal_topics import INTERNAL, reason_not_creatable
 from odradek.handlers.services import BrokerServices
@@ -146,12 +147,15 @@ class BrokerServer:
         if reason is not None:
             raise StartRefused(f"The metadata log sets a config of this broker that cannot be honoured: {reason}")
 
-    def internal_topic_warnings(self) -> list[str]:
-        """Warnings about internal topics that cannot be created: clients would wait for them in vain."""
-        image, config = self._shared.cache.image, self._shared.config
+    def topic_warnings(self) -> list[str]:
+        """Warnings about topics that cannot be created: clients would wait for them in vain."""
+        config, brokers = self._shared.config, len(self._shared.cache.image.cluster.brokers)
         missing = [topic for name, topic in INTERNAL.items() if self._shared.cache.topic(name) is None]
-        reasons = (reason_not_creatable(topic, config, len(image.cluster.brokers)) for topic in missing)
-        return [reason for reason in reasons if reason is not None]
+        warnings = [reason_not_creatable(topic, config, brokers) for topic in missing]
+        reason = reason_not_created(config, brokers)
+        if reason is not None:
+            warnings.append(f"topics that clients ask for will not be created: {reason}")
+        return [warning for warning in warnings if warning is not None]
 
     async def _load_logs(self) -> LogManager:
         shared = self._shared

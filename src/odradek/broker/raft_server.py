@@ -138,7 +138,7 @@ class KafkaRaftServer:
         self._monitor(shared)
         await self.controller.start()
         await self.broker.start()
-        self._warn(self.broker.internal_topic_warnings())
+        self._warn(self.broker.topic_warnings())
         app = self.log.logger("org.apache.kafka.common.utils.AppInfoParser")
         app.info(f"Kafka version: {shared.release.name} (odradek {VERSION})")
         self._log.info("Kafka Server started")

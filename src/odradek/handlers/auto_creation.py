@@ -6,6 +6,7 @@ name of the caller, once for all who ask while it is under way.
 
 from collections.abc import Callable
 
+from odradek.config.errors import one_line
 from odradek.config.parsed import Config
 from odradek.handlers.broker_parts import ACTIVE_CONTROLLER, Configs, InterBroker
 from odradek.handlers.internal_topics import INTERNAL, InternalTopic, reason_not_creatable
@@ -61,7 +62,7 @@ class AutoCreation:
         self._metadata = metadata
         self._warn = warn
         self._in_flight: set[str] = set()
-        self._silent_until_ms: dict[str, int] = {}  # by internal topic
+        self._silent_until_ms: dict[str, int] = {}  # by internal topic; of others, by error
 
     def create(self, names: list[str], principal: Principal, client_id: str | None) -> None:
         """Starts the creation of those that are not under way yet; whoever asked need not wait for it."""
@@ -96,19 +97,43 @@ class AutoCreation:
             ACTIVE_CONTROLLER, request, principal=principal, client_id=client_id
         )
         for result in response.topics:
-            if result.error_code not in _THERE and result.name in INTERNAL:
-                self._tell_of(INTERNAL[result.name], result)
+            if result.error_code not in _THERE:
+                self._tell_of(INTERNAL.get(result.name), result)
 
-    def _tell_of(self, topic: InternalTopic, result: CreatableTopicResult) -> None:
-        """Logs why an internal topic is not created: clients see COORDINATOR_NOT_AVAILABLE alone, and try for ever."""
-        now_ms = self._loop.ports.clock.mono_ms()
-        if now_ms < self._silent_until_ms.get(topic.name, now_ms):
+    def _tell_of(self, topic: InternalTopic | None, result: CreatableTopicResult) -> None:
+        """Logs why a topic is not created, now and then: clients see UNKNOWN_TOPIC_OR_PARTITION alone, or of an
+        internal topic COORDINATOR_NOT_AVAILABLE, and try for ever.
+        """
+        error = errors.by_code(result.error_code).name
+        if not self._may_tell(error if topic is None else topic.name):
             return
-        self._silent_until_ms[topic.name] = now_ms + TOLD_AGAIN_MS
-        brokers = len(self._metadata.image.cluster.brokers)
-        known = reason_not_creatable(topic, self._configs.current.config, brokers)
-        answer = f"{errors.by_code(result.error_code).name}: {result.error_message}"
-        self._warn(known or f"{topic.whose} wait for {topic.name}, which cannot be created: {answer}")
+        config, brokers = self._configs.current.config, len(self._metadata.image.cluster.brokers)
+        answer = f"{error}: {result.error_message}"
+        if topic is not None:
+            known = reason_not_creatable(topic, config, brokers)
+            self._warn(known or f"{topic.whose} wait for {topic.name}, which cannot be created: {answer}")
+        else:
+            known = reason_not_created(config, brokers)
+            self._warn(f"the topic {one_line(result.name)}, which a client asks for, is not created: {known or answer}")
+
+    def _may_tell(self, what: str) -> bool:
+        now_ms = self._loop.ports.clock.mono_ms()
+        if now_ms < self._silent_until_ms.get(what, now_ms):
+            return False
+        self._silent_until_ms[what] = now_ms + TOLD_AGAIN_MS
+        return True
+
+
+def reason_not_created(config: Config, brokers: int) -> str | None:
+    """Why these configs create no topic that a client asks for, and what to set; None if they do, or shall not."""
+    replicas = config["default.replication.factor"]
+    if not config["auto.create.topics.enable"] or replicas <= brokers:
+        return None
+    there = "there is 1" if brokers == 1 else f"there are {brokers}"
+    return (
+        f"default.replication.factor={replicas} needs as many brokers, and {there}; "
+        f"set default.replication.factor={brokers}"
+    )
 
 
 def creatable(name: str, config: Config) -> CreatableTopic:

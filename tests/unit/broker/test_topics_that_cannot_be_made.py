@@ -1,8 +1,9 @@
-"""Internal topics that cannot be made keep clients waiting: the start says so, and the log whenever somebody asks."""
+"""Topics that cannot be made keep clients waiting: the start says so, and the log whenever somebody asks."""
 
 import pytest
 
 from broker_kit import SimBroker, SimClient
+from odradek.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.messages.k10_find_coordinator import FindCoordinatorRequest
 from odradek.sim.world import World
 
@@ -59,3 +60,42 @@ def test_whoever_waits_for_a_coordinator_leaves_a_line_now_and_then():
     assert find(client) == COORDINATOR_NOT_AVAILABLE
     broker.world.run_for(500)
     assert len(warned(broker, "WARN groups will wait")) == before + 2
+
+
+WITHOUT_BROKERS = "default.replication.factor=3 needs as many brokers, and there is 1; set default.replication.factor=1"
+
+
+def ask_for(client, topic):
+    request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=True)
+    return client.ask(request, 12).topics[0].error_code
+
+
+def test_topics_of_clients_that_one_broker_cannot_make_are_told_of_at_the_start_and_when_asked_for():
+    broker, client = started({"default.replication.factor": "3"})
+    assert f"topics that clients ask for will not be created: {WITHOUT_BROKERS}" in broker.server.config_warnings
+    for number in range(10):
+        assert ask_for(client, f"wanted-{number}") != 0
+        broker.world.run_for(500)
+    (told,) = warned(broker, "which a client asks for")
+    assert told.endswith(f"the topic wanted-0, which a client asks for, is not created: {WITHOUT_BROKERS}")
+    broker.world.run_for(30_000)
+    ask_for(client, "later")
+    broker.world.run_for(500)
+    assert len(warned(broker, "which a client asks for")) == 2
+
+
+@pytest.mark.parametrize("properties", [{"default.replication.factor": "3", "auto.create.topics.enable": "false"}, {}])
+def test_where_no_topic_is_missing_nothing_is_told(properties):
+    broker, client = started(properties)
+    assert not [line for line in broker.server.config_warnings if "topics that clients ask for" in line]
+    ask_for(client, "wanted")
+    broker.world.run_for(1000)
+    assert warned(broker, "which a client asks for") == []
+
+
+def test_a_topic_that_is_refused_for_another_reason_is_told_with_it():
+    broker, client = started({})
+    assert broker.world.run_until(lambda: ask_for(client, "a.b") == 0, 5000)
+    ask_for(client, "a_b")  # the names of metrics would be the same
+    assert broker.world.run_until(lambda: warned(broker, "the topic a_b, which a client asks for"), 5000)
+    assert "INVALID_TOPIC_EXCEPTION" in warned(broker, "the topic a_b")[0]
