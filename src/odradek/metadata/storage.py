@@ -101,14 +101,15 @@ def open_storage(disk: Disk, config: Config, cluster_id: str | None = None) -> S
 def verify(found: Found, node_id: int, cluster_id: str | None = None) -> None:
     """StorageRefused for a directory of another node or cluster, or one that a broker on ZooKeeper has written."""
     seen: dict[bytes, str] = {}
+    before: list[str] = []
     for directory, meta in found.formatted.items():
         path = path_of(directory)
         if meta.version != meta_properties.VERSION_1:
             raise StorageRefused(f"{path} has version 0, that of a broker on ZooKeeper; format an empty directory")
         if cluster_id is not None and meta.cluster_id != cluster_id:
             raise StorageRefused(
-                f"Invalid cluster.id in: {path}. Expected {cluster_id}, but read {meta.cluster_id}. All dirs of a node "
-                f"belong to one cluster: take {directory} out of log.dirs, or bring back the one that was there before."
+                f"Invalid cluster.id in: {path}. Expected {cluster_id}, but read {meta.cluster_id}. "
+                + _other_cluster(directory, is_first=not before)
             )
         if meta.node_id != node_id:
             raise StorageRefused(
@@ -120,3 +121,14 @@ def verify(found: Found, node_id: int, cluster_id: str | None = None) -> None:
             if twin != directory:
                 raise StorageRefused(f"{path} has the same directory.id as {path_of(twin)}: one is a copy of the other")
         cluster_id = meta.cluster_id
+        before.append(directory)
+
+
+def _other_cluster(directory: str, *, is_first: bool) -> str:
+    """What to do about a directory of another cluster than the one that was named, or than those before it."""
+    if is_first:
+        return "It is formatted already: start it as it is, or give an empty directory."
+    return (
+        f"All dirs of a node belong to one cluster: take {directory} out of log.dirs, or bring back the one that was "
+        "there before."
+    )

@@ -264,6 +264,18 @@ def test_an_encrypted_key_that_is_not_that_of_the_certificate_is_not_blamed_on_i
         tls_context(TlsSettings(key=key, certificate_chain=chain, key_password="test-password"))
 
 
+@pytest.mark.parametrize(
+    ("part", "told"), [("key", "there is no certificate in it"), ("chain", "there is no private key")]
+)
+def test_half_a_key_store_says_which_half_is_missing(tmp_path, part, told):
+    text = (DATA / "client.pem").read_text()
+    at = text.index("-----BEGIN CERTIFICATE")
+    store = tmp_path / "half.pem"
+    store.write_text(text[:at] if part == "key" else text[at:])
+    with pytest.raises(TlsSettingsError, match=f"half.pem: the PEM key store cannot be used: {told}"):
+        tls_context(TlsSettings(keystore_path=str(store)))
+
+
 def test_stores_of_java_are_refused_with_a_way_out():
     config = broker_config({**SERVER, "ssl.keystore.type": "JKS"})
     with pytest.raises(ConfigError, match="only PEM is read; convert the store: keytool"):

@@ -283,6 +283,9 @@ def _estimated_recovery_points(disk: Disk, path: str, partitions: list[Partition
     return found
 
 
+_OF_A_FILE_SYSTEM = "lost+found"
+
+
 def _partitions(disk: Disk, path: str) -> list[PartitionDir]:
     found: list[PartitionDir] = []
     foreign: list[str] = []
@@ -296,6 +299,11 @@ def _partitions(disk: Disk, path: str) -> list[PartitionDir]:
         elif parsed[0] != CLUSTER_METADATA_TOPIC:  # the quorum's log is not the manager's
             topic = topics.setdefault(parsed[0], parsed[0])
             found.append(PartitionDir(name, TopicPartition(topic, parsed[1]), parsed[2]))
+    if foreign == [_OF_A_FILE_SYSTEM]:
+        raise LogDirRefused(
+            f"The log dir {path} is the root of a file system, which keeps {_OF_A_FILE_SYSTEM} there: give a directory "
+            f"below it, such as {path}/data."
+        )
     if foreign:
         raise LogDirRefused(
             f"The log dir {path} holds directories that are no partitions: {', '.join(foreign)}. Expected names like "

@@ -106,12 +106,19 @@ def _not_loaded(error: Exception, text: str, password: str) -> str:
     """Why a key store cannot be used, and what to do."""
     reason = getattr(error, "reason", None) or str(error)
     if "ENCRYPTED" not in text or reason == "KEY_VALUES_MISMATCH":
-        return f"the PEM key store cannot be used: {reason}; it holds a private key and the certificates for it"
+        what = _missing_of(text) or reason
+        return f"the PEM key store cannot be used: {what}; it takes a private key and the certificates for it"
     wrong = "does not open it" if password else "is not set"
     return (
         f"the private key of the PEM key store is encrypted, and ssl.key.password {wrong}: set it to the key's "
         "password, or store the key without one (openssl pkey -in KEY -out KEY.plain)"
     )
+
+
+def _missing_of(text: str) -> str | None:
+    if "PRIVATE KEY-----" not in text:
+        return "there is no private key in it"
+    return "there is no certificate in it" if "BEGIN CERTIFICATE-----" not in text else None
 
 
 def _load_trusted(context: "ssl.SSLContext", settings: TlsSettings) -> None:

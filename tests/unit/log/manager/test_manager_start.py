@@ -84,6 +84,14 @@ def test_directories_that_are_no_partitions_are_named(broker):
     assert names.CLEAN_SHUTDOWN in broker.names("data/a")
 
 
+def test_the_root_of_a_file_system_is_told_as_that(broker):
+    put(broker, "data/b/lost+found/x")
+    put(broker, "data/b/fine-0/x")
+    broker.boot()
+    with pytest.raises(LogDirRefused, match=r"data/b is the root of a file system, .* give a directory below it"):
+        broker.run(broker.manager.start())
+
+
 @pytest.mark.contract("G12")
 def test_the_log_of_the_quorum_is_left_alone(broker):
     put(broker, "data/a/__cluster_metadata-0/00000000000000000000.log", b"not ours")
