@@ -10,11 +10,14 @@ from odradek.handlers import table
 from odradek.handlers.call import LocalConnection
 from odradek.handlers.dispatch import Dispatcher
 from odradek.handlers.services import ControllerServices
-from odradek.protocol import registry, releases
+from odradek.protocol import errors, registry, releases
+from odradek.protocol.errors import PeerProtocolError
 from odradek.protocol.messages import k19_create_topics as k19
 from odradek.protocol.messages import k20_delete_topics as k20
+from odradek.protocol.messages import k31_delete_acls as k31
 from odradek.protocol.messages import k37_create_partitions as k37
 from odradek.protocol.messages import k44_incremental_alter_configs as k44
+from odradek.protocol.messages import k52_vote as k52
 from odradek.protocol.messages.header import RequestHeader
 from odradek.protocol.messages.k38_create_delegation_token import CreateDelegationTokenRequest
 from odradek.protocol.messages.k58_envelope import EnvelopeRequest
@@ -22,8 +25,10 @@ from odradek.protocol.messages.k80_add_raft_voter import AddRaftVoterRequest
 from odradek.protocol.messages.k81_remove_raft_voter import RemoveRaftVoterRequest
 from odradek.protocol.messages.principal import DefaultPrincipalData
 from odradek.protocol.whole import decode_response, encode_request
+from odradek.raft.core.voters import Voter, VoterEndpoint, VoterSet
 from odradek.security import acl
 from odradek.security.principal import ANONYMOUS, Principal
+from raft_kit import Node
 
 RAFT = (1, 52, 53, 54, 55, 59, 82)  # the quorum's own: tested with it
 
@@ -159,6 +164,54 @@ def test_what_the_cluster_guards_is_refused_as_a_whole(controller: Controller) -
     controller.services.authorizer = Rights()
     for key in (57, 62, 63, 64, 67, 70, 73):
         assert controller.ask(registry.request(key)(), 0).error_code == 31, key
+
+
+@pytest.mark.parametrize("field", ["resource_type_filter", "pattern_type_filter", "operation", "permission_type"])
+def test_a_filter_with_a_code_that_stands_for_nothing_is_not_even_read(controller: Controller, field: str) -> None:
+    known = {"resource_type_filter": 1, "pattern_type_filter": 1, "operation": 1, "permission_type": 1}
+    for code in (0, 100):
+        request = k31.DeleteAclsRequest(filters=[k31.DeleteAclsFilter(**{**known, field: code})])
+        with pytest.raises(PeerProtocolError):
+            controller.ask(request, 3)
+    assert controller.ask(k31.DeleteAclsRequest(filters=[k31.DeleteAclsFilter(**known)]), 3)
+
+
+# The quorum
+
+
+class QuorumOfOne:
+    """The listener of a controller whose quorum is real: one voter, which leads."""
+
+    def __init__(self) -> None:
+        self.node = Node(voters=VoterSet([Voter(1, endpoints=(VoterEndpoint("CTL", "host", 9093),))]))
+        client = self.node.start()
+        common = common_services(self.node.node.loop, raft=client)
+        self.dispatcher = Dispatcher(ControllerServices(common, controller=None))
+
+    def ask(self, request: Any, version: int) -> Any:
+        caller = LocalConnection(ANONYMOUS, "CONTROLLER", ("127.0.0.1", 1))
+        frame = memoryview(framed(request, version))
+        answer = self.node.call(lambda: self.dispatcher.serve(caller, frame))
+        parts = answer if isinstance(answer, list) else self.node.wait(answer)
+        return decode_response(b"".join(parts)[4:], request.api_key, version)[1]
+
+
+def test_a_vote_is_answered_by_the_quorum_in_the_version_of_the_request() -> None:
+    quorum = QuorumOfOne()
+    asked = k52.PartitionData(replica_epoch=1, replica_id=2, last_offset=99)
+    request = k52.VoteRequest(topics=[k52.TopicData(topic_name="__cluster_metadata", partitions=[asked])])
+    for version, places in ((0, []), (1, [(1, "host", 9093)]), (2, [(1, "host", 9093)])):
+        response = quorum.ask(request, version)
+        told = response.topics[0].partitions[0]
+        assert (told.leader_id, told.leader_epoch, told.vote_granted) == (1, 1, False)
+        assert [(at.node_id, at.host, at.port) for at in response.node_endpoints] == places
+
+
+@pytest.mark.parametrize("key", [52, 53, 54, 59])
+def test_what_is_not_about_the_metadata_log_is_refused_by_the_quorum(key: int) -> None:
+    quorum = QuorumOfOne()
+    for version in table.accepted(releases.RELEASE_4_3, releases.CONTROLLER, key):
+        assert quorum.ask(registry.request(key)(), version).error_code == errors.InvalidRequest.code
 
 
 # Envelope

@@ -14,14 +14,15 @@ from odradek.protocol.messages import (
     k55_describe_quorum,
     k59_fetch_snapshot,
 )
-from odradek.raft import election_state, snapshots
+from odradek.raft import election_state, messages, snapshots
 from odradek.raft.batches import quorum_records
+from odradek.raft.core.effects import Answer
 from odradek.raft.core.voters import Voter, VoterEndpoint, VoterSet
 from odradek.raft.election_state import ElectionState
 from odradek.raft.keys import OffsetAndEpoch, ReplicaKey
 from odradek.records.metadata_log import control_batch, snapshot_footer, snapshot_header
 from odradek.sim.crash import KEEP_ALL, LOSE_ALL
-from raft_kit import DIRECTORY, Node, Recorder, record, voter_set
+from raft_kit import DIRECTORY, Deaf, Node, Recorder, record, voter_set
 
 TOPIC = "__cluster_metadata"
 
@@ -471,6 +472,40 @@ def test_an_observer_reads_waits_for_more_and_is_described():
     described = client.describe_quorum(describe_request()).topics[0].partitions[0]
     assert [observer.replica_id for observer in described.observers] == [7]
     assert described.observers[0].log_end_offset == 3
+
+
+class Leading(Deaf):
+    """The way to a leader that has these bytes in its log, and nothing more to say to who has them too."""
+
+    def __init__(self, node, leader_id, content, high_watermark):
+        super().__init__(node)
+        self.leader_id = leader_id
+        self.content = content
+        self.high_watermark = high_watermark
+
+    def send(self, voter, request, version):
+        answer = super().send(voter, request, version)
+        if isinstance(request, k01_fetch.FetchRequest) and request.topics[0].partitions[0].fetch_offset == 0:
+            answer.resolve(
+                messages.fetch_response(Answer(None, 0, self.leader_id, 1), self.high_watermark, 0, self.content)
+            )
+        return answer
+
+
+def test_a_follower_has_and_tells_what_its_leader_answers():
+    leader = Node()
+    leader.start()
+    leader.append("a", "b")
+    content = leader.node.disk.read(LOG)
+    node = Node(voters=voter_set(2), connect=lambda: Leading(node, 2, content, leader.client.high_watermark))
+    client = node.start()
+    partition = k53_begin_quorum_epoch.PartitionData(leader_id=2, leader_epoch=1)
+    topics = [k53_begin_quorum_epoch.TopicData(topic_name=TOPIC, partitions=[partition])]
+    begins = k53_begin_quorum_epoch.BeginQuorumEpochRequest(topics=topics)
+    node.wait(node.call(lambda: client.handle_begin_quorum_epoch(begins)))
+    assert node.world.run_until(lambda: client.log_end_offset == 3, 1000)
+    node.world.run_for(10)
+    assert client.leader_and_epoch == (2, 1) and node.listener.values == ["a", "b"]
 
 
 def test_one_that_knows_an_older_high_watermark_is_answered_at_once():
