@@ -203,6 +203,13 @@ def test_the_leader_shrinks_and_grows_the_in_sync_set(three: Harness) -> None:
     three.core.validate()
 
 
+def test_the_in_sync_set_is_read_from_where_the_version_has_it(three: Harness) -> None:
+    leader, second, third = three.partition("t").replicas
+    assert alter(three, "t", [leader, second], new_isr=[]).isr == [leader, second]
+    answered = alter(three, "t", [leader, second, third], version=2, new_isr_with_epochs=[])
+    assert (answered.error_code, answered.isr) == (0, [leader, second, third])
+
+
 def test_what_alter_partition_refuses(three: Harness) -> None:
     leader, second, third = three.partition("t").replicas
     alter(three, "t", [leader, second])

@@ -102,3 +102,11 @@ def test_flush_messages_may_change_while_records_wait(plane):
     assert log.is_flush_due
     plane.logs.update_topic_config("t", {"flush.messages": "2"})
     assert not log.is_flush_due
+
+
+def test_a_reader_of_the_first_epoch_is_told_where_its_log_leaves_ours(plane):
+    plane.produce("a", "b")
+    told = plane.fetch_one(offset=2, last_fetched_epoch=0)
+    assert (told.error_code, told.diverging_epoch.end_offset) == (0, -1), "it has what we have"
+    told = plane.fetch_one(offset=5, last_fetched_epoch=0)
+    assert (told.diverging_epoch.epoch, told.diverging_epoch.end_offset) == (0, 2)

@@ -18,6 +18,8 @@ def test_the_name_is_written_as_rfc_2253_does():
 
 def test_what_the_rfc_has_no_word_for_is_written_as_its_bytes():
     assert distinguished_name(((("emailAddress", "a@b"),),)) == "1.2.840.113549.1.9.1=#1603614062"
+    assert distinguished_name(((("serialNumber", "7"),),)) == "2.5.4.5=#130137"
+    assert distinguished_name(((("title", "Dr"),),)) == "2.5.4.12=#0c024472"
 
 
 @pytest.mark.parametrize(

@@ -100,3 +100,9 @@ def test_a_long_name_is_known_by_its_beginning():
     name = names.unique_dir_name(topic, 0, "0" * 32, names.DELETE_DIR)
     assert without_directory({(topic, 0): 5}, {}, [name]) == []
     assert without_directory({(topic, 1): 5}, {}, [name]) == [(topic, 1)]
+
+
+def test_a_name_that_was_not_cut_hides_no_topic_that_begins_like_it():
+    gone = names.unique_dir_name("bad", 0, "0" * 32, names.DELETE_DIR)
+    assert len(gone) < names.DIR_NAME_MAX
+    assert without_directory({("bad", 0): 5, ("badly", 0): 5}, {}, [gone]) == [("badly", 0)]

@@ -316,3 +316,12 @@ def test_partitions_are_counted_as_sessions_grow_and_go():
     assert found.partition_count == 14
     found.remove(first)
     assert (found.partition_count, len(found)) == (4, 1)
+
+
+def test_a_topic_of_which_all_is_forgotten_leaves_nothing_in_the_session(plane):
+    session = FetchSession(uses_topic_ids=False, is_privileged=False)
+    session.update(plane.fetch_request(("t", 0, 0), ("t", 1, 0), ("u", 0, 0)))
+    session.update(plane.fetch_request(forget=[("t", 0)]))
+    assert (set(session.topics), session.size) == ({"t", "u"}, 2)
+    session.update(plane.fetch_request(forget=[("t", 1), ("t", 2)]))
+    assert (set(session.topics), session.size) == ({"u"}, 1), "or names would pile up as long as the session lasts"

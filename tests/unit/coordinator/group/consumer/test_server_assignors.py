@@ -108,3 +108,8 @@ def test_uniform_gives_what_few_read_to_those_first():
 def test_more_members_than_partitions(assign):
     assigned = assign([member(f"m{number}", [A]) for number in range(5)], {A: 2})
     assert counts(assigned) == [0, 0, 0, 1, 1]
+
+
+def test_uniform_gives_each_free_partition_to_who_has_least_by_then():
+    members = [member("m1", [A, B], {A: frozenset({0, 1})}), member("m2", [B])]
+    assert text(uniform_assignor.assign(members, {A: 2, B: 4})) == {"m1": "A[0, 1] B[2]", "m2": "B[0, 1, 3]"}
