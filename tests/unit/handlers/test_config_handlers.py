@@ -320,6 +320,14 @@ def test_what_the_broker_refuses_itself(altering, resource, code, message):
     assert handlers.services.log_levels.levels == {"root": "INFO"}
 
 
+def test_what_a_broker_has_of_its_own_does_not_hide_what_it_is_asked_to_take(altering):
+    builder = "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"
+    handlers = altering(config(BROKER, "1", "principal.builder.class", builder))
+    assert inc(handlers, (BROKER, "1", ("log.cleaner.threads", SET, "2"))) == [OK]
+    ((code, message),) = inc(handlers, (BROKER, "1", ("principal.builder.class", SET, "org.example.Names")))
+    assert (code, handlers.forwarded) == (42, [[(BROKER, "1")]]) and "protection" in message
+
+
 def test_3_3_words_and_types(altering):
     handlers = altering(release=releases.RELEASE_3_3)
     assert inc(handlers, (BROKER, "1", ("log.dirs", SET, "/x"))) == [

@@ -9,7 +9,7 @@ from odradek.log.failure import NotInCache
 from odradek.log.loading.loaded import SegmentFacts
 from odradek.log.lookup import FoundOffset
 from odradek.log.producers.producer_rebuild import rebuild_job
-from odradek.log.read import LOG_END
+from odradek.log.read import HIGH_WATERMARK, LOG_END
 from odradek.log.replace import swap_job
 from odradek.protocol import errors
 from odradek.reactor.ports import Cancelled
@@ -286,14 +286,32 @@ def test_a_closed_log_holds_no_file_open(partition):
     assert len(partition.storage.files) == 0
 
 
-def test_replaced_segments_are_read_under_their_new_names(partition):
-    log, disk = partition.log, partition.disk
-    data = disk.read(log.segments.get(4).path(names.LOG)) + disk.read(log.segments.get(6).path(names.LOG))[:0]
+def replace(partition, data, old, last_offset):
+    """Puts a segment with these bytes in the place of the old ones, as a compaction does; what is to be deleted."""
+    disk = partition.disk
     for kind, content in ((names.LOG, data), (names.OFFSET_INDEX, b""), (names.TIME_INDEX, b"")):
         disk.open(f"{partition.directory}/{names.file_name(4, kind)}{names.CLEANED}", create=True).append([content])
     stems = [f"{partition.directory}/{names.file_name(4, kind)}" for kind in names.SEGMENT_FILES[:3]]
     run(swap_job(disk, stems, partition.directory))
-    deletion = log.replace_segments([SegmentFacts(4, len(data), NOW + 50, 5)], [4, 6])
+    facts = SegmentFacts(4, len(data), NOW + 10 * last_offset, last_offset)
+    return partition.log.replace_segments([facts], old)
+
+
+def test_nobody_reads_past_the_end_of_a_segment_that_was_replaced_below_the_high_watermark(partition):
+    """The high watermark was known to lie where the old segment ended: the new one is shorter."""
+    log, old = partition.log, partition.log.segments.get(4)
+    log.update_high_watermark(6, (4, old.size))
+    data = partition.disk.read(old.path(names.LOG))[: old.size // 2]
+    assert read_bytes(log, 4, isolation=HIGH_WATERMARK)[: len(data)] == data
+    replace(partition, data, [4], 4)
+    fetched = read_warm(log, 4, 1 << 20, isolation=HIGH_WATERMARK)
+    assert fetched.records.size == len(data)
+    fetched.records.release()
+
+
+def test_replaced_segments_are_read_under_their_new_names(partition):
+    log, disk = partition.log, partition.disk
+    deletion = replace(partition, disk.read(log.segments.get(4).path(names.LOG)), [4, 6], 5)
     expected = [number for number in range(20) if number not in (6, 7)]
     assert numbers(partition) == expected
     run(sync_dir_job(disk, partition.directory))

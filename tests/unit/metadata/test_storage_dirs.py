@@ -397,6 +397,22 @@ def test_a_full_disk():
     assert ensure(disk).node_id == 1
 
 
+class Drawn:
+    """Chance that has drawn these bytes."""
+
+    def __init__(self, drawn):
+        self.drawn = drawn
+
+    def bytes(self, count):
+        assert count == len(self.drawn)
+        return self.drawn
+
+
+def test_a_random_id_is_what_was_drawn_but_for_the_bits_that_say_so():
+    drawn = bytes.fromhex("f0e1d2c3b4a5968778695a4b3c2d1e0f")
+    assert random_uuid(Drawn(drawn)).hex() == "f0e1d2c3b4a54687b8695a4b3c2d1e0f"
+
+
 def test_random_ids_are_never_options_of_a_command():
     chance = SimRng(7).stream("ids")
     ids = [random_uuid(chance) for _ in range(2000)]

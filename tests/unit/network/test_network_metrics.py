@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from network_kit import echo, request
+from network_kit import broker_config, echo, request
 from odradek.metrics import Registry
 from odradek.metrics.text import prometheus_text
 from odradek.network.request_metrics import RequestMetrics
@@ -117,6 +117,25 @@ def test_bytes_and_connections_of_a_processor(rig):
     assert read("connection-count") == 0
     assert read("connection-close-total") == 1
     assert read("incoming-byte-total") == 104
+
+
+def test_a_processor_that_leaves_takes_no_count_with_it(rig):
+    rig.start(overrides={"num.network.threads": "3"})
+    clients = [rig.connect() for _ in range(6)]
+    rig.until(lambda: len(rig.server.connections()) == 6)
+    clients.pop().close()
+    rig.until(lambda: len(rig.server.connections()) == 5)
+
+    def total(name):
+        tags = [{"listener": "PLAINTEXT", "networkProcessor": str(number)} for number in range(3)]
+        found = [rig.registry.find("kafka.server", "socket-server-metrics", name, each) for each in tags]
+        return sum(metric.read() for metric in found if metric is not None)
+
+    names = ("connection-creation-total", "connection-close-total", "connection-count")
+    before = [total(name) for name in names]
+    assert before == [6, 1, 5]
+    rig.server.update_config(broker_config({"num.network.threads": "1"}))
+    assert [total(name) for name in names] == before
 
 
 def test_a_name_for_every_connection_does_not_make_a_metric_for_every_one(rig, monkeypatch):

@@ -363,6 +363,15 @@ def test_what_a_full_disk_keeps_from_being_promised_is_committed_when_there_is_s
     assert node.world.run_until(lambda: client.high_watermark > offset)
 
 
+def test_a_stop_whose_last_flush_fails_is_told():
+    node = Node()
+    client = node.start()
+    node.append("a")
+    node.node.disk.fail("fsync", path=".log", times=None)
+    node.run(client.shutdown())
+    assert [type(failure) for failure in node.failures] == [LogDirFailure] and not client.is_running
+
+
 def test_a_stop_on_a_full_disk_is_no_failure():
     node = Node()
     client = node.start()

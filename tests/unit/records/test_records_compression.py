@@ -226,6 +226,16 @@ def test_lz4_frames_that_kafka_refuses(flags, block_descriptor):
         decompress(LZ4, packed, limit_bytes=LIMIT)
 
 
+def test_lz4_blocks_are_as_large_as_the_header_says_and_no_larger():
+    for block_descriptor, size in ((0x40, 1 << 16), (0x50, 1 << 18), (0x60, 1 << 20), (0x70, 1 << 22)):
+        block = size.to_bytes(4, "little")[:3] + b"\x80" + bytes(size)
+        fits = with_header(0x60, block_descriptor, block + bytes(4))
+        assert decompress(LZ4, fits, limit_bytes=size) == bytes(size)
+        larger = (size + 1).to_bytes(4, "little")[:3] + b"\x80" + bytes(size + 1)
+        with pytest.raises(errors.CorruptMessage, match=f"larger than {size} bytes"):
+            decompress(LZ4, with_header(0x60, block_descriptor, larger + bytes(4)), limit_bytes=2 * size)
+
+
 def test_lz4_header_that_ends_before_its_checksum():
     whole = with_header(0x68, 0x40, b"", (9).to_bytes(8, "little"))  # with the size of the content in it
     with pytest.raises(errors.CorruptMessage, match="the header is cut off"):

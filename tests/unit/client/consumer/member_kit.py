@@ -106,9 +106,9 @@ def classic(*assignors, topics=("t",), instance=None, partitions=None):
     return story.pump()
 
 
-def consumer(topics=("t",), instance=None, regex=None):
+def consumer(topics=("t",), instance=None, regex=None, backoff_max_ms=BACKOFF_MS):
     lookup = CoordinatorLookup("g", VERSIONS, Backoff(BACKOFF_MS, BACKOFF_MS))
-    core = ConsumerMembership(config(instance), "me", lookup, VERSIONS, Backoff(BACKOFF_MS, BACKOFF_MS))
+    core = ConsumerMembership(config(instance), "me", lookup, VERSIONS, Backoff(BACKOFF_MS, backoff_max_ms))
     story = MemberStory(core, lookup)
     core.metadata({"t": b"t" * 16, "u": b"u" * 16})
     core.polled(story.now_ms)

@@ -1,7 +1,7 @@
 """A member of a consumer group: every transition of its table, and every error."""
 
 import pytest
-from member_kit import HEARTBEAT_MS, MAX_POLL_MS, consumer
+from member_kit import BACKOFF_MS, HEARTBEAT_MS, MAX_POLL_MS, consumer
 
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
@@ -183,6 +183,20 @@ def test_a_coordinator_that_loads_is_asked_again():
     assert story.sent == []
     story.pass_ms(100)
     assert story.lookups == 1 and story.take().request.member_epoch == 5
+
+
+def test_the_pauses_grow_with_failures_in_a_row_and_an_answer_ends_the_row():
+    story = settled(T0, backoff_max_ms=8 * BACKOFF_MS)
+    story.pass_ms(HEARTBEAT_MS)
+    for _ in range(2):
+        for pause_ms in (BACKOFF_MS, 2 * BACKOFF_MS, 4 * BACKOFF_MS):
+            story.answer(told(0, error=errors.CoordinatorLoadInProgress))
+            story.pass_ms(pause_ms - 1)
+            assert story.sent == []
+            story.pass_ms(1)
+            assert len(story.sent) == 1
+        story.answer(told(5, has_assignment=False))
+        story.pass_ms(HEARTBEAT_MS)
 
 
 @pytest.mark.parametrize(

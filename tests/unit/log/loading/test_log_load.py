@@ -6,7 +6,7 @@ from log_kit import NOW, Partition, batch, config, read_batches
 from odradek.log import failpoint, names
 from odradek.log.failure import LogDamaged
 from odradek.log.producers import producer_snapshot
-from odradek.sim.crash import KEEP_ALL, LOSE_ALL, SimCrash
+from odradek.sim.crash import KEEP_ALL, LOSE_ALL, MIXED, SimCrash
 from odradek.sim.disk import SimDisk
 from odradek.sim.rng import SimRng
 
@@ -304,6 +304,28 @@ def test_settling_it_can_be_interrupted_too(name, profile, suffix):
     partition.crash(profile)
     partition.load(clean=True)
     assert numbers(partition) == (REPLACED if suffix == names.SWAP else ALL)
+
+
+def test_no_file_that_was_replaced_comes_back_when_the_power_goes_after_the_renames():
+    """What is removed must be gone for good before a new file has its name: the disk writes back in any order."""
+    for seed in range(50):
+        partition, files = replacing(SimDisk(SimRng(seed).stream("disk")))
+        put(partition, files, names.SWAP)
+        renamed = []
+
+        def crash(kind, file_path, renamed=renamed):
+            if kind == "rename":
+                renamed.append(file_path)
+            elif renamed:
+                raise SimCrash(file_path)
+
+        partition.disk.before_operation = crash
+        with pytest.raises(SimCrash):
+            partition.load(clean=True)
+        assert len(renamed) == len(files)
+        partition.crash(MIXED)
+        log = partition.load(clean=True)
+        assert numbers(partition) == REPLACED and 6 not in log.segments, seed
 
 
 def test_a_snapshot_file_is_kafkas():

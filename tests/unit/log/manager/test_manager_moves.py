@@ -201,3 +201,18 @@ def test_back_and_forth(broker):
     manager = broker.start()
     assert broker.failed == []
     assert manager.get("topic", 0).directory == "data/b/topic-0"
+
+
+def test_a_copy_in_the_dir_of_its_own_log_is_dropped_at_the_start(broker):
+    future = broker.run(broker.manager.create_future("topic", 0, "data/b"))
+    catch_up(broker)
+    broker.stop()
+    copied, moved = future.directory, f"data/a/{future.directory.rpartition('/')[2]}"
+    broker.disk.mkdir(moved)
+    for name in broker.disk.list(copied):
+        broker.disk.rename(f"{copied}/{name}", f"{moved}/{name}")
+    broker.disk.rmdir(copied)
+    manager = broker.start()
+    assert manager.get_future("topic", 0) is None and values(manager.get("topic", 0)) == ["a", "b", "c"]
+    broker.sleep(100)
+    assert [name for name in broker.names("data/a") if name.startswith("topic-0")] == ["topic-0"]
