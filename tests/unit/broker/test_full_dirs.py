@@ -7,7 +7,7 @@ import pytest
 from broker_clients import produce_request
 from broker_kit import SimBroker, SimClient
 from log_kit import batch
-from odradek.broker.full_dirs import LOOK_EVERY_MS
+from odradek.broker.full_dirs import LOOK_EVERY_MS, TOLD_EVERY_MS
 from odradek.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.sim.world import World
 
@@ -71,6 +71,14 @@ def test_as_long_as_writes_are_refused_there_is_no_space(broker):
     assert write(broker) == 0
     broker.world.run_for(3 * LOOK_EVERY_MS)
     assert told(broker)[-1] == SPACE
+
+
+def test_as_long_as_writes_are_refused_it_is_told_again_and_not_for_each(broker):
+    fill(broker)
+    for _ in range(25):
+        broker.world.run_for(TOLD_EVERY_MS // 10)
+        assert write(broker) == STORAGE_ERROR
+    assert told(broker) == [FULL, FULL, FULL], "at the first, and two times as long after it"
 
 
 def test_after_a_stop_nothing_is_written_any_more(broker):

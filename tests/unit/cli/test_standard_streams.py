@@ -14,6 +14,7 @@ import pytest
 
 import outside
 from odradek.cli.main import main
+from odradek.cli.output import Guard
 from odradek.protocol.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 FULL = b"odradek: standard output: No space left on device\n"
@@ -229,3 +230,13 @@ def test_the_streams_are_given_back(capsys):
     assert sys.stdout is before
     sys.stdout.write("still open\n")
     assert capsys.readouterr().out.endswith("still open\n")
+
+
+def test_what_is_flushed_has_left_the_buffer():
+    """A pipe's reader waits for it, although the command goes on."""
+    raw = io.BytesIO()
+    guard = Guard(io.TextIOWrapper(io.BufferedWriter(raw)))
+    guard.write(b"so far")
+    assert raw.getvalue() == b""
+    guard.flush()
+    assert raw.getvalue() == b"so far"

@@ -101,6 +101,9 @@ def test_whoever_is_not_the_controller_says_so(controller: Controller) -> None:
     topic = k19.CreatableTopic(name="t", num_partitions=1, replication_factor=1)
     response = controller.ask(k19.CreateTopicsRequest(topics=[topic]), 7)
     assert response.topics[0].error_code == 41
+    more = [k37.CreatePartitionsTopic(name=name, count=3, assignments=None) for name in ("t", "u")]
+    response = controller.ask(k37.CreatePartitionsRequest(topics=more), 3)
+    assert [(item.name, item.error_code) for item in response.results] == [("t", 41), ("u", 41)]
     resource = k44.AlterConfigsResource(resource_type=2, resource_name="t")
     response = controller.ask(k44.IncrementalAlterConfigsRequest(resources=[resource]), 1)
     assert response.responses[0].error_code == 41

@@ -177,12 +177,17 @@ def test_a_failing_publisher_does_not_keep_the_others_from_it(loop, published):
     assert published.names == ["topic-1"]
 
 
-def test_a_long_load_is_cut_into_slices(published, monkeypatch):
-    """A clock that moves a millisecond per look: after a few looks the loader lets the loop turn."""
+def ticking(monkeypatch):
+    """A loop whose clock moves a millisecond per look."""
     node = World(1).node("n")
-    ticking = iter(range(10**9))
-    monkeypatch.setattr(type(node.ports.clock), "mono_ms", lambda self: next(ticking))
-    loop = Loop(node.ports)
+    ticks = iter(range(10**9))
+    monkeypatch.setattr(type(node.ports.clock), "mono_ms", lambda self: next(ticks))
+    return Loop(node.ports)
+
+
+def test_a_long_load_is_cut_into_slices(published, monkeypatch):
+    """After a few looks the loader lets the loop turn."""
+    loop = ticking(monkeypatch)
     loader = make(loop, published)
     records = [record for number in range(2000) for record in topic(number)]
     waiting = loader.handle_load_snapshot(Snapshot(4000, [records]))
@@ -192,6 +197,21 @@ def test_a_long_load_is_cut_into_slices(published, monkeypatch):
     loop.run_until(waiting)
     assert loop.turns - before > len(records) // loading.RECORDS_PER_LOOK // (SLICE_MS + 1)
     assert len(published.images[-1].topics.by_id) == 2000
+
+
+def test_making_an_image_of_much_that_was_read_is_cut_into_slices(published, monkeypatch):
+    """All that was read before the log was caught up goes into the first image, with whatever record comes last."""
+    loop = ticking(monkeypatch)
+    loader = make(loop, published, high_watermark=lambda: 8001)
+    records = [record for number in range(4000) for record in topic(number)]
+    loop.run_until(loader.handle_commit(Batch(0, records)))
+    assert not published.images
+    before = loop.turns
+    waiting = loader.handle_commit(Batch(len(records), [cluster.NoOpRecord()]))
+    assert waiting is not None and not published.images
+    loop.run_until(waiting)
+    assert loop.turns > before
+    assert len(published.images[-1].topics.by_id) == 4000
 
 
 def test_the_leader_is_remembered(loop, published):

@@ -194,6 +194,19 @@ def test_what_had_arrived_before_a_reset_can_be_read(two):
         two.server.recv_into(memoryview(bytearray(9)))
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_who_closes_without_having_read_all_takes_back_what_is_on_its_way(seed):
+    two = Two(seed)
+    two.client.send([b"never read"])
+    assert two.world.run_until(two.server.readiness, 5000)
+    two.world.run_for(1000)
+    two.server.send([b"lost on the way"])
+    two.server.close()
+    two.world.run_for(5000)
+    with pytest.raises(ConnectionResetError):
+        two.client.recv_into(memoryview(bytearray(9)))
+
+
 def test_connections_break_by_chance(two):
     two.fabric.reset_percent = 20
     with pytest.raises(ConnectionResetError):
@@ -247,6 +260,18 @@ def test_an_event_must_not_wait(two):
     two.world.after(1, lambda: None)
     two.world.run_for(1)
     assert "timeout of 0" in errors[0]
+
+
+def test_a_poll_lasts_until_something_is_ready_and_no_longer(two):
+    poller = two.b.ports.network.poller()
+    poller.watch(two.server, READABLE)
+    two.client.send([b"hello"])
+    began_us = two.world.now_us
+    assert poller.poll(5000) == [(two.server.fileno(), READABLE)]
+    arrived_us = two.world.now_us
+    assert 0 < arrived_us - began_us < 1_000_000
+    assert poller.poll(5000) == [(two.server.fileno(), READABLE)]
+    assert two.world.now_us == arrived_us, "it was there already"
 
 
 def test_a_poll_that_can_never_end_says_so(two):
