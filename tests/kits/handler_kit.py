@@ -64,6 +64,16 @@ class Peer:
             callback()
 
 
+class Rights:
+    """An authorizer that allows what is listed, to everybody."""
+
+    def __init__(self, *allowed):
+        self.allowed = set(allowed)
+
+    def authorize(self, call, operation, resource_type, name):
+        return (operation, resource_type, name) in self.allowed
+
+
 class Quorum:
     """What handlers ask a quorum whose metadata log has no voters in it."""
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from controllers import Harness
-from handler_kit import common_services
+from handler_kit import Rights, common_services
 from odradek.handlers import table
 from odradek.handlers.call import LocalConnection
 from odradek.handlers.dispatch import Dispatcher
@@ -31,16 +31,6 @@ from odradek.security.principal import ANONYMOUS, Principal
 from raft_kit import Node
 
 RAFT = (1, 52, 53, 54, 55, 59, 82)  # the quorum's own: tested with it
-
-
-class Rights:
-    """An authorizer that allows what is listed, to everybody."""
-
-    def __init__(self, *allowed: tuple[int, int, str]) -> None:
-        self.allowed = set(allowed)
-
-    def authorize(self, call: Any, operation: int, resource_type: int, name: str) -> bool:
-        return (operation, resource_type, name) in self.allowed
 
 
 class Controller:

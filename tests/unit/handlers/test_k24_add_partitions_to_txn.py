@@ -2,7 +2,7 @@
 
 import pytest
 
-from handler_kit import Handlers
+from handler_kit import Handlers, Rights
 from odradek.protocol import errors
 from odradek.protocol.messages.k24_add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
@@ -14,16 +14,6 @@ from odradek.security import acl
 ASKED = [AddPartitionsToTxnTopic(name="t", partitions=[0])]
 OF_BROKER = AddPartitionsToTxnRequest(transactions=[AddPartitionsToTxnTransaction(transactional_id="x", topics=ASKED)])
 OF_CLIENT = AddPartitionsToTxnRequest(v3_and_below_transactional_id="x", v3_and_below_topics=ASKED)
-
-
-class Rights:
-    """An authorizer that allows what is listed, to everybody."""
-
-    def __init__(self, *allowed):
-        self.allowed = set(allowed)
-
-    def authorize(self, call, operation, resource_type, name):
-        return (operation, resource_type, name) in self.allowed
 
 
 def ask(request, version, *rights):

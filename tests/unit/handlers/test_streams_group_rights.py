@@ -3,6 +3,7 @@
 import pytest
 
 from broker_kit import SimBroker, SimClient
+from handler_kit import Rights
 from odradek.protocol import errors
 from odradek.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.messages.k10_find_coordinator import FindCoordinatorRequest
@@ -24,16 +25,6 @@ JOINS = StreamsGroupHeartbeatRequest(
     warmup_tasks=[],
     process_id="p",
 )
-
-
-class Rights:
-    """An authorizer that allows what is listed, to everybody."""
-
-    def __init__(self, *allowed):
-        self.allowed = set(allowed)
-
-    def authorize(self, call, operation, resource_type, name):
-        return (operation, resource_type, name) in self.allowed
 
 
 class Guarded:
