@@ -74,15 +74,17 @@ class Replay:
     """`producers` after the batches so far, `aborted` the transactions that abort markers ended since `take_aborted`.
 
     Not `is_whole`: it began in the middle. `is_broken`: batches were missed on the way, and it says nothing any more.
+    `is_mended`: some were lost and a repair has filled their place, what was written of producers before knows of them.
     """
 
-    __slots__ = ("aborted", "is_broken", "is_whole", "producers")
+    __slots__ = ("aborted", "is_broken", "is_mended", "is_whole", "producers")
 
     def __init__(self) -> None:
         self.producers: dict[int, Producer] = {}
         self.aborted: list[AbortedTransaction] = []
         self.is_whole = True
         self.is_broken = False
+        self.is_mended = False
 
     def seed(self, entries: list[ProducerEntry]) -> None:
         self.producers = {entry.producer_id: Producer.of(entry) for entry in entries}

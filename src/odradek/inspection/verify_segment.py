@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from odradek.inspection import file_forms
 from odradek.inspection.batch_walk import ZEROS, BatchWalk
 from odradek.inspection.file_forms import AbortedTransaction
-from odradek.inspection.file_names import segment_file
+from odradek.inspection.file_names import OFFSET_INDEX, TIME_INDEX, segment_file
 from odradek.inspection.verify_index import OffsetIndexCheck, TimeIndexCheck
 from odradek.protocol import errors
 from odradek.reactor.ports import Job
@@ -24,6 +24,7 @@ class SegmentCheck:
         "_base_offset",
         "_end_position",
         "_is_cut",
+        "_is_index_legal",
         "_is_legal",
         "_next_base",
         "_offsets",
@@ -41,6 +42,9 @@ class SegmentCheck:
         self._is_cut = False  # the walk ended early: what the indexes say of the rest cannot be told
         # The indexes of a segment that ends past the recovery point are not synced.
         self._is_legal = not partition.is_clean and (next_base is None or partition.may_be_lost(next_base - 1))
+        # A repair removes those of a segment that it mends, below the recovery point, too: the next start builds them.
+        is_whole = all(partition.has(base_offset, suffix) for suffix in (OFFSET_INDEX, TIME_INDEX))
+        self._is_index_legal = self._is_legal or not (partition.is_clean or is_whole)
         self._offsets: OffsetIndexCheck | None = None
         self._times: TimeIndexCheck | None = None
 
@@ -67,18 +71,20 @@ class SegmentCheck:
         data = self._read("index")
         if data is not None:
             index = file_forms.offset_index(data, self._base_offset)
-            self._offsets = OffsetIndexCheck(self._report, self._file("index"), index, self._is_legal)
+            self._offsets = OffsetIndexCheck(self._report, self._file("index"), index, self._is_index_legal)
         data = self._read("timeindex")
         if data is not None:
             index = file_forms.time_index(data, self._base_offset)
             must_be_closed = self._next_base is not None or self._partition.is_clean
+            is_legal = self._is_index_legal
             self._times = TimeIndexCheck(
-                self._report, self._file("timeindex"), index, self._is_legal, must_be_closed and not self._is_legal
+                self._report, self._file("timeindex"), index, is_legal, must_be_closed and not is_legal
             )
 
     def _read(self, suffix: str) -> bytes | None:
         if not self._partition.has(self._base_offset, suffix):
-            self._report.judge(self._is_legal, "L5", self._file(suffix), None, "the file is missing")
+            reason = "the file is missing: the next start builds it"
+            self._report.judge(self._is_index_legal, "L5", self._file(suffix), None, reason)
             return None
         return self._partition.disk.read(self._partition.path(self._name(suffix)))
 
@@ -156,6 +162,8 @@ class SegmentCheck:
             partition.replay.add(batch, base_offset)
         except errors.KafkaError as error:
             return "L2", str(error)
+        if not (record_count or batch.has_producer_id):
+            partition.replay.is_mended = True  # compaction keeps an empty batch for its producer alone
         partition.log_end_offset = last_offset + 1
         if self._offsets is not None:
             self._offsets.see(self._end_position, base_offset, last_offset)
@@ -175,16 +183,17 @@ class SegmentCheck:
         try:
             found = file_forms.transaction_index(self._aborted_bytes())
         except file_forms.MalformedFile as error:
-            self._report.judge(self._is_legal, "txn index", file, error.position, error.reason)
+            self._report.judge(self._is_index_legal, "txn index", file, error.position, error.reason)
             return
         replay = self._partition.replay
-        if self._base_offset < self._partition.cleaned_below or replay.is_broken or not replay.is_whole:
+        is_known = replay.is_whole and not (replay.is_broken or replay.is_mended)
+        if self._base_offset < self._partition.cleaned_below or not is_known:
             problem = self._loose_problem(found)
         else:
             problem = _aborted_problem(found, expected)
         if problem is not None:
             at, reason = problem
-            self._report.judge(self._is_legal, "txn index", file, at * file_forms.ABORTED_ENTRY.size, reason)
+            self._report.judge(self._is_index_legal, "txn index", file, at * file_forms.ABORTED_ENTRY.size, reason)
 
     def _aborted_bytes(self) -> bytes:
         partition = self._partition

@@ -74,7 +74,7 @@ class SnapshotCheck:
             self._missing(snapshot, producer_id, self.replay.producers[producer_id])
 
     def _problem(self, snapshot: Snapshot, message: str) -> None:
-        self._report.judge(snapshot.is_legal, "P5", snapshot.file, None, message)
+        self._report.judge(snapshot.is_legal or self.replay.is_mended, "P5", snapshot.file, None, message)
 
     def _difference(self, listed: Producer, replayed: Producer | None) -> str | None:
         if self._cleaned_below:
