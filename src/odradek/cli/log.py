@@ -90,17 +90,28 @@ def _files(disk: Disk, paths: list[str], *, segments_only: bool) -> Iterator[tup
     for path in paths:
         _ensure_there(disk, path)
         if disk.is_dir(path):
-            for file in _files_under(disk, path):
-                if file.name.endswith((".log", ".checkpoint")) or not segments_only:
-                    yield file, True
+            yield from ((file, True) for file in _files_to_dump(disk, path, segments_only=segments_only))
         elif (named := dump_files.named_file(disk, path)) is not None:
             yield named, False
         else:
             raise Failure(f"{path}: its name is not that of a file of a log; expected *.log, *.index, quorum-state ...")
 
 
+def _files_to_dump(disk: Disk, directory: str, *, segments_only: bool) -> Iterator[DumpFile]:
+    """Failure if there is none."""
+    is_empty = True
+    for file in _files_under(disk, directory):
+        if file.name.endswith((".log", ".checkpoint")) or not segments_only:
+            is_empty = False
+            yield file
+    if is_empty:
+        wanted = "segment (--all also takes the other files)" if segments_only else "file of a log"
+        raise Failure(f"{directory}: there is nothing to dump: it has no {wanted}")
+
+
 def _ensure_there(disk: Disk, path: str) -> None:
     """Failure for what is not there, or in a directory that may not be looked into."""
+    log_repair.ensure_named(path, "PATH")
     try:
         disk.size(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -153,8 +164,7 @@ def _check(options: argparse.Namespace) -> int:
     from odradek.log.manager.log_dir import is_log_dir
 
     disk = _disk()
-    if not disk.is_dir(options.directory):
-        raise Failure(f"{options.directory}: no such directory")
+    log_repair.ensure_directory(disk, options.directory, "give the log dir that it lies in")
     try:
         is_partition = any(_is_segment(name) for name in disk.list(options.directory))
         is_known = is_log_dir(disk, options.directory)

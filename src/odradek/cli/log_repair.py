@@ -85,9 +85,8 @@ def _place(disk: "Disk", options: argparse.Namespace) -> tuple[str, str | None]:
     """The log dir, and the one partition that is meant, if it is one."""
     from odradek.inspection.file_names import LOG
 
+    ensure_directory(disk, options.directory, "give the directory of its partition, or the log dir")
     path = options.directory.rstrip("/") or "/"
-    if not disk.is_dir(path):
-        raise Failure(f"{path}: no such directory")
     parent, _, name = path.rpartition("/")
     try:
         is_partition = any(entry.endswith(f".{LOG}") for entry in disk.list(path))
@@ -173,6 +172,21 @@ def _show_damages(found: "Diagnosis") -> None:
 
 def _unreadable(error: OSError, path: str) -> Refusal:
     return Refusal(f"{error.filename or path}: {error.strerror}")
+
+
+def ensure_named(path: str, argument: str) -> None:
+    if not path.strip():
+        raise Failure(f"{argument}: it names nothing, it is empty")
+
+
+def ensure_directory(disk: "Disk", path: str, instead_of_a_file: str) -> None:
+    """Failure for an empty name, for what is not there, and for a file."""
+    ensure_named(path, "DIR")
+    if disk.is_dir(path):
+        return
+    if disk.exists(path):
+        raise Failure(f"{path} is a file: {instead_of_a_file}")
+    raise Failure(f"{path}: no such directory")
 
 
 def no_log_dir(path: str) -> Failure:

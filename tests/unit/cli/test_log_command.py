@@ -241,6 +241,32 @@ def test_what_is_not_there_is_called_missing(tmp_path, capsys, path):
     assert (status, err) == (2, f"odradek: {tmp_path / path}: no such file or directory\n")
 
 
+@pytest.mark.parametrize("action", ["check", "repair", "dump"])
+def test_an_empty_name_is_no_directory(capsys, action):
+    status, out, err = run(capsys, action, "")
+    assert (status, out) == (2, "") and err.endswith(": it names nothing, it is empty\n")
+
+
+@pytest.mark.parametrize(
+    "action, instead",
+    [
+        ("check", "give the log dir that it lies in"),
+        ("repair", "give the directory of its partition, or the log dir"),
+    ],
+)
+def test_a_file_is_no_directory(partition, capsys, action, instead):
+    path = partition / NAME
+    assert run(capsys, action, path) == (2, "", f"odradek: {path} is a file: {instead}\n")
+
+
+@pytest.mark.parametrize("options, missed", [([], "file of a log"), (["--json"], "segment")])
+def test_a_directory_with_nothing_to_dump(tmp_path, capsys, options, missed):
+    (tmp_path / "notes.txt").write_text("")
+    status, out, err = run(capsys, "dump", tmp_path, *options)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"odradek: {tmp_path}: there is nothing to dump: it has no {missed}")
+
+
 def test_check_names_the_command_that_mends(partition, capsys):
     _, out, _ = run(capsys, "check", partition.parent)
     assert out.endswith(f"; 'odradek log repair {partition.parent} --dry-run' says what of it can be mended\n")
