@@ -2,10 +2,20 @@
 
 from collections.abc import Callable
 
+from odradek.inspection.log_dir_state import METADATA_LOG
 from odradek.protocol.json_value import JsonObject
 
 ERROR = "error"
 NOTE = "note"  # worth knowing, and nothing wrong: what a crash may leave, what waits to be deleted
+
+# What can be done about errors, in the order in which it is told.
+REPAIR = "'odradek log repair {directory} --dry-run' says what of it can be mended"
+FROM_COPY = f"bring the directory {METADATA_LOG} back from a copy"
+META = "bring meta.properties back from a copy, or write the lines that a refused start names"
+MOVE_OUT = "move what does not belong there out of the dir"
+NOTHING = ""  # the finding says it, or a start goes on without it
+_REMEDIES = (REPAIR, FROM_COPY, META, MOVE_OUT)
+_BY_RULE = {"meta": META, "shutdown": NOTHING, "snapshot": NOTHING, "P5": NOTHING, "txn index": NOTHING}
 
 
 class Finding:
@@ -34,15 +44,18 @@ class Finding:
 class Report:
     """Takes the findings and counts what was looked at."""
 
-    __slots__ = ("_show", "batches", "errors", "log_bytes", "notes", "partitions", "records", "segments")
+    __slots__ = ("_show", "batches", "errors", "log_bytes", "notes", "partitions", "records", "remedies", "segments")
 
     def __init__(self, show: Callable[[Finding], None]) -> None:
         self._show = show
         self.errors = self.notes = 0
+        self.remedies: set[str] = set()
         self.partitions = self.segments = self.batches = self.records = self.log_bytes = 0
 
-    def error(self, rule: str, file: str, position: int | None, message: str) -> None:
+    def error(self, rule: str, file: str, position: int | None, message: str, *, remedy: str | None = None) -> None:
+        """`remedy` is what helps against it, if it is not what helps against all that break the rule."""
         self.errors += 1
+        self.remedies.add(_remedy(rule, file) if remedy is None else remedy)
         self._show(Finding(ERROR, rule, file, position, message))
 
     def note(self, rule: str, file: str, position: int | None, message: str) -> None:
@@ -52,6 +65,11 @@ class Report:
     def judge(self, is_legal: bool, rule: str, file: str, position: int | None, message: str) -> None:
         """A note if it is what a crash legally leaves, otherwise an error."""
         (self.note if is_legal else self.error)(rule, file, position, message)
+
+
+def _remedy(rule: str, file: str) -> str:
+    """The quorum's own log is not repaired, whatever is wrong with it."""
+    return FROM_COPY if file.partition("/")[0] == METADATA_LOG else _BY_RULE.get(rule, REPAIR)
 
 
 def _counted(count: int, one: str, many: str | None = None) -> str:
@@ -84,9 +102,8 @@ class Summary:
 
     @property
     def _advice(self) -> str:
-        if not self.report.errors:
-            return ""
-        return f"; 'odradek log repair {self.directory} --dry-run' says what of it can be mended"
+        told = (remedy for remedy in _REMEDIES if remedy in self.report.remedies)
+        return "".join(f"; {remedy}" for remedy in told).replace("{directory}", self.directory)
 
     def form(self) -> JsonObject:
         counted = ("errors", "notes", "partitions", "segments", "batches", "records", "log_bytes")

@@ -19,7 +19,7 @@ from odradek.inspection.file_names import (
     RECOVERY_POINT,
     partition_dir,
 )
-from odradek.inspection.findings import Finding, Report, Summary
+from odradek.inspection.findings import MOVE_OUT, Finding, Report, Summary
 from odradek.inspection.verify_metadata import check_snapshot
 from odradek.inspection.verify_partition import Checkpoints, PartitionCheck
 from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
@@ -81,7 +81,7 @@ class _DirCheck:
         if name.endswith(".tmp"):
             self._report.note("names", name, None, "what was left of writing a checkpoint")
         elif name not in _KNOWN_FILES:
-            self._report.error("names", name, None, "not a file of a log dir")
+            self._report.error("names", name, None, "not a file of a log dir", remedy=MOVE_OUT)
 
     def _check_marker(self) -> None:
         """Empty up to 3.6, since then JSON with the broker's epoch."""
@@ -138,7 +138,7 @@ class _DirCheck:
         if found is None:
             if name not in _KNOWN_DIRS:
                 reason = "not the directory of a partition; Kafka refuses to start with it"
-                self._report.error("names", name, None, reason)
+                self._report.error("names", name, None, reason, remedy=MOVE_OUT)
             return
         key = TopicPartition(found.topic, found.partition)
         if not found.mark:

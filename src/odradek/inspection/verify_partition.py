@@ -9,7 +9,7 @@ import re
 
 from odradek.inspection import file_forms, file_names
 from odradek.inspection.file_names import LEADER_EPOCHS, PARTITION_METADATA, segment_file
-from odradek.inspection.findings import Report
+from odradek.inspection.findings import MOVE_OUT, Report
 from odradek.inspection.verify_index import EpochCheck
 from odradek.inspection.verify_replay import Replay
 from odradek.inspection.verify_segment import SegmentCheck
@@ -130,7 +130,7 @@ class PartitionCheck:
             elif self.topic == CLUSTER_METADATA_TOPIC and (found := _METADATA_SNAPSHOT.match(name)):
                 self._metadata_snapshots.append((int(found["offset"]), name))
             elif name not in _OTHER_NAMES and not (self.topic == CLUSTER_METADATA_TOPIC and name in _QUORUM_NAMES):
-                self.report.error("names", self.shown(name), None, "not a file of a partition")
+                self.report.error("names", self.shown(name), None, "not a file of a partition", remedy=MOVE_OUT)
 
     def has(self, base_offset: int, suffix: str) -> bool:
         return base_offset in self._files[suffix]

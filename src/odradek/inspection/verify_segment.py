@@ -7,6 +7,7 @@ from odradek.inspection import file_forms
 from odradek.inspection.batch_walk import ZEROS, BatchWalk
 from odradek.inspection.file_forms import AbortedTransaction
 from odradek.inspection.file_names import OFFSET_INDEX, TIME_INDEX, segment_file
+from odradek.inspection.findings import NOTHING
 from odradek.inspection.verify_index import OffsetIndexCheck, TimeIndexCheck
 from odradek.protocol import errors
 from odradek.reactor.ports import Job
@@ -83,8 +84,11 @@ class SegmentCheck:
 
     def _read(self, suffix: str) -> bytes | None:
         if not self._partition.has(self._base_offset, suffix):
-            reason = "the file is missing: the next start builds it"
-            self._report.judge(self._is_index_legal, "L5", self._file(suffix), None, reason)
+            found = (self._file(suffix), None, "the file is missing: the next start builds it")
+            if self._is_index_legal:
+                self._report.note("L5", *found)
+            else:
+                self._report.error("L5", *found, remedy=NOTHING)
             return None
         return self._partition.disk.read(self._partition.path(self._name(suffix)))
 

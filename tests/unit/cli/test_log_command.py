@@ -267,9 +267,11 @@ def test_a_directory_with_nothing_to_dump(tmp_path, capsys, options, missed):
     assert err.startswith(f"odradek: {tmp_path}: there is nothing to dump: it has no {missed}")
 
 
-def test_check_names_the_command_that_mends(partition, capsys):
-    _, out, _ = run(capsys, "check", partition.parent)
-    assert out.endswith(f"; 'odradek log repair {partition.parent} --dry-run' says what of it can be mended\n")
+def test_check_names_the_command_that_mends(tmp_path, capsys):
+    directory = sound_dir(tmp_path)
+    (directory / "topic-0" / "leader-epoch-checkpoint").write_text("rubbish")
+    _, out, _ = run(capsys, "check", directory)
+    assert out.endswith(f"; 'odradek log repair {directory} --dry-run' says what of it can be mended\n")
 
 
 def test_check_prints_findings_and_a_summary(partition, capsys):

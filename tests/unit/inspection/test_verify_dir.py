@@ -40,6 +40,49 @@ def test_it_changes_nothing(log_dir):
     assert after == before
 
 
+# What to do
+
+
+def mend_by_repair(log_dir):
+    patch(log_dir / "plain-0" / f"{FIRST}.log", 80, b"\xff\xff")
+
+
+def lose_meta(log_dir):
+    (log_dir / "meta.properties").unlink()
+
+
+def damage_metadata(log_dir):
+    (log_dir / "__cluster_metadata-0" / "quorum-state").write_text("{}")
+
+
+def add_foreign(log_dir):
+    (log_dir / "plain-0" / "notes.txt").write_text("")
+
+
+def lose_index(log_dir):
+    (log_dir / "segments-0" / f"{FIRST}.index").unlink()
+
+
+@pytest.mark.parametrize(
+    "damages, told",
+    [
+        ([mend_by_repair], ["'odradek log repair "]),
+        ([lose_meta], ["bring meta.properties back"]),
+        ([damage_metadata], ["bring the directory __cluster_metadata-0 back"]),
+        ([add_foreign], ["move what does not belong there"]),
+        ([lose_index], []),
+        ([add_foreign, mend_by_repair], ["'odradek log repair ", "move what does not belong there"]),
+    ],
+)
+def test_the_summary_says_what_helps(log_dir, damages, told):
+    for damage in damages:
+        damage(log_dir)
+    _, summary = check(log_dir)
+    assert summary.errors >= len(damages)
+    _, *advice = str(summary).partition("bytes of log")[2].split("; ")
+    assert len(advice) == len(told) and all(map(str.startswith, advice, told)), advice
+
+
 # Checkpoints, names, properties
 
 
