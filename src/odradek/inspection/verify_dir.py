@@ -20,6 +20,7 @@ from odradek.inspection.file_names import (
     partition_dir,
 )
 from odradek.inspection.findings import MOVE_OUT, Finding, Report, Summary
+from odradek.inspection.log_dir_state import METADATA_LOG
 from odradek.inspection.verify_metadata import check_snapshot
 from odradek.inspection.verify_partition import Checkpoints, PartitionCheck
 from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
@@ -109,6 +110,18 @@ class _DirCheck:
             return
         for reason in _meta_problems(found):
             self._report.error("meta", META_PROPERTIES, None, reason)
+        if found.get("version") == "1":  # of KRaft
+            self._check_has_metadata_log()
+
+    def _check_has_metadata_log(self) -> None:
+        """One dir of a broker has it, and no file tells which: the others are sound without it, this one is not."""
+        is_used = any(name in CHECKPOINTS or name == CLEAN_SHUTDOWN or partition_dir(name) for name in self._names)
+        if is_used and METADATA_LOG not in self._names:
+            reason = (
+                "not in this dir: if no other dir of the broker has it, it is lost, and no start goes on without it: "
+                "bring it back from a copy"
+            )
+            self._report.note("metadata", METADATA_LOG, None, reason)
 
     def _read_checkpoint(self, name: str) -> Offsets:
         if name not in self._names:

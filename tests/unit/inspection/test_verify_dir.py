@@ -238,6 +238,28 @@ def test_a_snapshot_without_its_footer(log_dir, name):
     assert "footer" in only_error(log_dir, "snapshot", name, None)
 
 
+@pytest.mark.parametrize("version, told", [("1", 1), ("0", 0)])
+def test_a_dir_without_the_metadata_log_is_the_second_one_or_has_lost_it(log_dir, version, told):
+    """A broker with ZooKeeper has none at all."""
+    shutil.rmtree(log_dir / "__cluster_metadata-0")
+    broker = "node.id=1" if version == "1" else "broker.id=1"
+    (log_dir / "meta.properties").write_text(f"version={version}\n{broker}\ncluster.id=x\n")
+    found, _ = check(log_dir)
+    notes = [each for each in found if (each.file, each.severity) == ("__cluster_metadata-0", NOTE)]
+    assert len(notes) == told and all("bring it back from a copy" in each.message for each in notes)
+    assert [each for each in found if each.severity == ERROR] == []
+
+
+def test_a_dir_that_was_formatted_and_never_started_has_no_metadata_log_yet(log_dir):
+    for path in log_dir.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name not in ("meta.properties", "bootstrap.checkpoint"):
+            path.unlink()
+    found, summary = check(log_dir)
+    assert summary.errors == 0 and "metadata" not in {each.rule for each in found}
+
+
 # What a crash may leave, and what it may not
 
 
