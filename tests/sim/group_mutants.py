@@ -185,7 +185,7 @@ def answer_a_known_member_with_the_old_generation(patch):
         group = this.group
         member = group.members.get(this.request.member_id)
         if member is not None and group.state == "PreparingRebalance":
-            return this.current(member)
+            return this.answer_current(member)
         return known(this)
 
     patch.setattr(joining, "_join_known", lazy)

@@ -63,7 +63,7 @@ MUTANTS = {  # and the seeds that find it
     of_units.forget_what_was_decided_before: (0, 1, 2),
     of_units.keep_the_epoch_at_the_end: (0,),
     of_units.mark_every_end_as_a_commit: (0, 1, 2),
-    of_units.read_a_commit_as_an_abort: (0, 9),
+    of_units.read_a_commit_as_an_abort: (13, 17),
     of_units.send_markers_once: (0, 1, 2),
     of_units.take_any_epoch_of_a_marker: (0, 1),
     of_units.take_the_producer_at_its_word: (0, 1, 2),
