@@ -92,7 +92,13 @@ def write(cluster, topic, partition, values):
 def member(cluster, group, topic, **configs):
     """A consumer that has its assignment."""
     consumer = kafka_python.KafkaConsumer(
-        topic, bootstrap_servers=cluster, group_id=group, client_id="reader", heartbeat_interval_ms=200, **configs
+        topic,
+        bootstrap_servers=cluster,
+        group_id=group,
+        client_id="reader",
+        heartbeat_interval_ms=200,
+        metadata_max_age_ms=1000,  # it may have asked for its first ones before it knew what to ask for
+        **configs,
     )
     try:
         until(lambda: consumer.poll(100) or consumer.assignment())
