@@ -8,6 +8,7 @@ from odradek.testing import Broker
 # Strikes the main thread at random moments, each time when the last one has been heard.
 STRIKES = """
 SOON = 2  # on a machine that does much else
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs this in the background has it ignored
 struck = threading.Event()
 sent_at = 0.0
 
