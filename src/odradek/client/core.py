@@ -11,6 +11,7 @@ __all__ = [
     "COORDINATOR",
     "GROUP",
     "LEADER",
+    "SHARE",
     "TRANSACTION",
     "Backoff",
     "Core",
@@ -21,7 +22,7 @@ __all__ = [
     "leader",
 ]
 
-GROUP, TRANSACTION = 0, 1  # the key types of FindCoordinator
+GROUP, TRANSACTION, SHARE = 0, 1, 2  # the key types of FindCoordinator
 
 Versions = Mapping[int, int]
 """By API key, the version to speak: the highest that the client and the brokers know."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from odradek.channel.client_connection import PLAINTEXT, ChannelSecurity
 from odradek.channel.sasl_client import PlainSaslClient, SaslClient
@@ -9,6 +10,9 @@ from odradek.config.errors import ConfigError
 from odradek.config.jaas import parse
 from odradek.config.parsed import Config
 from odradek.reactor.tls_settings import TlsSettings
+
+if TYPE_CHECKING:
+    from odradek.reactor.tls import TlsContext  # which loads OpenSSL
 
 _STORES = (("ssl.keystore.type", "ssl.keystore.location"), ("ssl.truststore.type", "ssl.truststore.location"))
 
@@ -22,7 +26,7 @@ def channel_security(config: Config) -> ChannelSecurity:
     return ChannelSecurity(tls, _sasl(config) if protocol.startswith("SASL_") else None)
 
 
-def _tls_context(config: Config):  # type: ignore[no-untyped-def]  # a TlsContext: its module loads OpenSSL
+def _tls_context(config: Config) -> "TlsContext":
     from odradek.reactor.adapters.tls import TlsSettingsError, tls_context
 
     try:

@@ -3,13 +3,15 @@
     client_config(TABLE, {"bootstrap.servers": "localhost:9092"}, {"client_id": "me"})
 
 A mapping may be a file that is shared with others, so a name in it that nobody reads is a warning. A keyword stands in
-the program: one that is not known is a mistake in it.
+the program: one that is not known is a mistake in it. A config of Kafka's that the client does not honour is a warning,
+too, if it is set to something else than its default.
 """
 
 import logging
 import re
 from collections.abc import Iterable, Mapping
 
+from odradek.config import ignored
 from odradek.config.definition import Table
 from odradek.config.errors import ConfigError
 from odradek.config.parsed import Config, parse
@@ -31,7 +33,7 @@ def client_config(table: Table, mapping: Mapping[str, object] | None, keywords: 
             raise TypeError(f"{name} is given twice: in the mapping and as the keyword {keyword}")
         given[name] = value
     config = parse(table, {name: value for name, value in given.items() if value is not None}, RELEASE)
-    for warning in config.warnings:
+    for warning in (*config.warnings, *ignored.lines(ignored.in_file(config))):
         _logger.warning("%s", warning)
     return config
 

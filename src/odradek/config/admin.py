@@ -2,7 +2,7 @@
 
 from odradek.config import client_rules, reasons
 from odradek.config.client import COMMON
-from odradek.config.definition import HIGH, LOW, REQUIRED, Table, row, section
+from odradek.config.definition import HIGH, LOW, REQUIRED, Definition, Table, row, section
 from odradek.config.types import LIST
 from odradek.config.validators import ANY, distinct
 
@@ -32,8 +32,48 @@ DIFFERENT = (
 
 ABSENT = ("interceptor.classes",)
 
+# What the client honours. It warns of the others when they are set.
+SERVED = frozenset(
+    {
+        "bootstrap.servers",
+        "client.id",
+        "connections.max.idle.ms",
+        "default.api.timeout.ms",
+        "metadata.max.age.ms",
+        "metadata.recovery.strategy",
+        "reconnect.backoff.max.ms",
+        "reconnect.backoff.ms",
+        "request.timeout.ms",
+        "retries",
+        "retry.backoff.max.ms",
+        "retry.backoff.ms",
+        "sasl.jaas.config",
+        "sasl.mechanism",
+        "security.protocol",
+        "socket.connection.setup.timeout.max.ms",
+        "socket.connection.setup.timeout.ms",
+        "ssl.cipher.suites",
+        "ssl.enabled.protocols",
+        "ssl.endpoint.identification.algorithm",
+        "ssl.key.password",
+        "ssl.keystore.certificate.chain",
+        "ssl.keystore.key",
+        "ssl.keystore.location",
+        "ssl.keystore.type",
+        "ssl.truststore.certificates",
+        "ssl.truststore.location",
+        "ssl.truststore.type",
+    }
+)
+PARTLY = {"sasl.mechanism": "PLAIN only", "ssl.keystore.type": "PEM only", "ssl.truststore.type": "PEM only"}
+
+
+def _marked(row: Definition) -> Definition:
+    return row.like(not_served=None if row.name in SERVED else reasons.ADMIN, partly=PARTLY.get(row.name))
+
+
 TABLE = Table(
     "admin",
-    (*(row for name, row in COMMON.items() if name not in ABSENT), *DIFFERENT, *ROWS),
+    tuple(map(_marked, (*(row for name, row in COMMON.items() if name not in ABSENT), *DIFFERENT, *ROWS))),
     rules=client_rules.ADMIN,
 )

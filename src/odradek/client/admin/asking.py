@@ -20,6 +20,7 @@ from odradek.protocol.errors import (
     RequestTimedOut,
     UnknownServerError,
     UnknownTopicOrPartition,
+    by_code,
 )
 
 K = TypeVar("K", bound=Hashable)
@@ -148,8 +149,6 @@ async def _tried(
 
 def outcome(code: int, message: str | None, value: V) -> V | KafkaError:
     """What an error code and its message stand for: the value if there is no error."""
-    from odradek.protocol.errors import by_code
-
     return by_code(code)(message or None) if code else value
 
 

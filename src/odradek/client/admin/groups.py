@@ -12,8 +12,9 @@ from odradek.channel.core import Destination, broker
 from odradek.client.admin.asking import Asker, outcome
 from odradek.client.admin.cluster import describe_cluster, operations
 from odradek.client.admin.results import Results
-from odradek.client.admin.routing import COORDINATOR_PASSING, GROUP, at_coordinators, coordinator_of
+from odradek.client.admin.routing import COORDINATOR_PASSING, at_coordinators, coordinator_of
 from odradek.client.consumer.subscription import decode_assignment
+from odradek.client.core import GROUP
 from odradek.protocol.errors import (
     GroupIdNotFound,
     KafkaError,

@@ -6,8 +6,10 @@ from typing import NamedTuple
 from odradek.channel.core import ByVersion, Destination
 from odradek.client.admin.asking import Asker, outcome
 from odradek.client.admin.results import Results
-from odradek.client.admin.routing import COORDINATOR_PASSING, GROUP, at_coordinators, coordinator_of
+from odradek.client.admin.routing import COORDINATOR_PASSING, at_coordinators, coordinator_of
+from odradek.client.consumer.commits import NAMES_TOPICS, SEVERAL_GROUPS
 from odradek.client.consumer.subscription import by_topic
+from odradek.client.core import GROUP
 from odradek.protocol.errors import KafkaError, UnstableOffsetCommit, UnsupportedVersion, by_code, raise_for
 from odradek.protocol.messages.k08_offset_commit import (
     OffsetCommitRequest,
@@ -31,9 +33,6 @@ from odradek.protocol.messages.k47_offset_delete import (
     OffsetDeleteResponse,
 )
 from odradek.protocol.topic_partition import TopicPartition
-
-NAMES_TOPICS = 9  # the last versions of OffsetCommit and OffsetFetch that do; later ones have ids in their place
-SEVERAL_GROUPS = 8  # the first version of OffsetFetch that asks for several groups
 
 
 class OffsetAndMetadata(NamedTuple):

@@ -14,8 +14,6 @@ from odradek.protocol.topic_partition import TopicPartition
 
 V = TypeVar("V")
 
-GROUP, TRANSACTION, SHARE = 0, 1, 2
-
 CONTROLLER_PASSING: Passing = (errors.NotController, errors.ThrottlingQuotaExceeded)
 COORDINATOR_PASSING: Passing = (
     errors.CoordinatorLoadInProgress,

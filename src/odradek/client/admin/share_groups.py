@@ -7,8 +7,9 @@ from odradek.channel.core import Destination
 from odradek.client.admin.asking import Asker, outcome
 from odradek.client.admin.cluster import operations
 from odradek.client.admin.results import Results
-from odradek.client.admin.routing import COORDINATOR_PASSING, GROUP, at_coordinators, coordinator_of
+from odradek.client.admin.routing import COORDINATOR_PASSING, at_coordinators, coordinator_of
 from odradek.client.consumer.subscription import by_topic
+from odradek.client.core import GROUP
 from odradek.protocol.errors import KafkaError, raise_for
 from odradek.protocol.messages.k77_share_group_describe import (
     DescribedGroup,

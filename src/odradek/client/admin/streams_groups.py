@@ -7,7 +7,8 @@ from odradek.channel.core import Destination
 from odradek.client.admin.asking import Asker, outcome
 from odradek.client.admin.cluster import operations
 from odradek.client.admin.results import Results
-from odradek.client.admin.routing import GROUP, at_coordinators
+from odradek.client.admin.routing import at_coordinators
+from odradek.client.core import GROUP
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages import k89_streams_group_describe as wire
 

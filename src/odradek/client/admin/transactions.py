@@ -8,8 +8,9 @@ from odradek.client.admin.asking import Asker, outcome
 from odradek.client.admin.by_version import from_version
 from odradek.client.admin.cluster import describe_cluster
 from odradek.client.admin.results import Results
-from odradek.client.admin.routing import COORDINATOR_PASSING, TRANSACTION, at_coordinators, at_leaders
+from odradek.client.admin.routing import COORDINATOR_PASSING, at_coordinators, at_leaders
 from odradek.client.consumer.subscription import by_topic
+from odradek.client.core import TRANSACTION
 from odradek.protocol.errors import ConcurrentTransactions, KafkaError, UnknownTopicOrPartition
 from odradek.protocol.messages.k22_init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from odradek.protocol.messages.k27_write_txn_markers import (

@@ -42,8 +42,8 @@ from odradek.protocol.messages.k09_offset_fetch import (
 )
 from odradek.protocol.topic_partition import TopicPartition
 
-_NAMES_TOPICS = 9  # the last versions that do; later ones have ids in their place
-_HAS_GROUPS = 8  # the first version of OffsetFetch that asks for several groups
+NAMES_TOPICS = 9  # the last versions of OffsetCommit and OffsetFetch that do; later ones have ids in their place
+SEVERAL_GROUPS = 8  # the first version of OffsetFetch that asks for several groups
 
 AGAIN = frozenset((errors.StaleMemberEpoch.code, errors.RebalanceInProgress.code))
 TELLS_OF_MEMBER = frozenset((errors.IllegalGeneration.code, errors.UnknownMemberId.code, errors.FencedInstanceId.code))
@@ -162,7 +162,7 @@ class OffsetCommits(GroupRequests):
             now_ms,
             lambda response, now_ms: self._committed(response, sent, who, now_ms),
             self._commit_failed,
-            _NAMES_TOPICS,
+            NAMES_TOPICS,
         )
 
     def _committed(
@@ -206,7 +206,7 @@ class OffsetCommits(GroupRequests):
         places = frozenset(self._to_fetch)
         topics = by_topic(places)
         request = OffsetFetchRequest(require_stable=True)
-        if self._versions[request.api_key] >= _HAS_GROUPS:
+        if self._versions[request.api_key] >= SEVERAL_GROUPS:
             group = OffsetFetchRequestGroup(
                 group_id=self._group_id,
                 topics=[OffsetFetchRequestTopics(name=t, partition_indexes=n) for t, n in topics.items()],
@@ -223,7 +223,7 @@ class OffsetCommits(GroupRequests):
             now_ms,
             lambda response, now_ms: self._have_fetched(response, who, now_ms),
             self._later,
-            _NAMES_TOPICS,
+            NAMES_TOPICS,
         )
 
     def _have_fetched(self, response: OffsetFetchResponse, who: Identity, now_ms: int) -> None:
