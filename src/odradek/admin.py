@@ -24,7 +24,6 @@ from odradek.client.admin.delegation_tokens import DelegationToken
 from odradek.client.admin.features import FeatureMetadata, FeatureUpdate, VersionRange
 from odradek.client.admin.groups import GroupDescription, GroupListing, MemberDescription, MemberToRemove
 from odradek.client.admin.log_dirs import LogDirDescription, ReplicaInfo, ReplicaLogDirInfo, TopicPartitionReplica
-from odradek.client.admin.offsets import OffsetAndMetadata
 from odradek.client.admin.quorum import QuorumInfo, RaftVoterEndpoint, ReplicaState
 from odradek.client.admin.quotas import (
     CLIENT_ID,
@@ -56,6 +55,7 @@ from odradek.client.admin.transactions import (
     TransactionDescription,
     TransactionListing,
 )
+from odradek.client.offsets import OffsetAndMetadata
 from odradek.protocol.vocabulary import (
     AclOperation,
     AclPermissionType,

@@ -16,10 +16,10 @@ from odradek.client.admin.admin_client import AdminClient
 from odradek.client.admin.asyncio_admin_client import AdminClient as AsyncioAdminClient
 from odradek.client.admin.configs import APPEND, DELETE, ConfigChange, ConfigResource
 from odradek.client.admin.groups import MemberToRemove
-from odradek.client.admin.offsets import OffsetAndMetadata
 from odradek.client.admin.routing import COORDINATOR_PASSING, coordinator_of
 from odradek.client.admin.topics import EARLIEST, LATEST, MAX_TIMESTAMP, NewTopic
 from odradek.client.core import GROUP
+from odradek.client.offsets import OffsetAndMetadata
 from odradek.protocol.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,

@@ -10,10 +10,10 @@ from transaction_history import ABORTED, COMMITTED, COMMITTING
 from log_kit import batch as record_batch
 from odradek.channel.driver import Driver
 from odradek.client.core import ANY_BROKER, GROUP, Backoff, Send
+from odradek.client.group_metadata import ConsumerGroupMetadata
 from odradek.client.producer.batch import ProducerBatch
 from odradek.client.producer.sender import Sender
 from odradek.client.producer.transaction_manager import TransactionManager
-from odradek.client.producer.transaction_requests import GroupMember
 from odradek.client.producer.transaction_states import State
 from odradek.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.messages.k09_offset_fetch import (
@@ -123,7 +123,7 @@ class Copier(Client):
                 break
         if self.manager.state is State.IN_TRANSACTION:
             offsets = {TopicPartition(INPUT, self.story.place(self.transactional_id)): position + len(taken)}
-            self.manager.send_offsets(offsets, GroupMember(self.story.group(self.transactional_id)))
+            self.manager.send_offsets(offsets, ConsumerGroupMetadata(self.story.group(self.transactional_id)))
             await self.pause()
         if self.manager.state is State.IN_TRANSACTION and not self.stream.chance(15):
             attempt.state = COMMITTING

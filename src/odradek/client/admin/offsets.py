@@ -1,7 +1,6 @@
 """The offsets that groups have committed: listed, set, deleted."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from odradek.channel.core import ByVersion, Destination
 from odradek.client.admin.asking import Asker, outcome
@@ -10,6 +9,7 @@ from odradek.client.admin.routing import COORDINATOR_PASSING, at_coordinators, c
 from odradek.client.consumer.commits import NAMES_TOPICS, SEVERAL_GROUPS
 from odradek.client.consumer.subscription import by_topic
 from odradek.client.core import GROUP
+from odradek.client.offsets import OffsetAndMetadata, with_metadata
 from odradek.protocol.errors import KafkaError, UnstableOffsetCommit, UnsupportedVersion, by_code, raise_for
 from odradek.protocol.messages.k08_offset_commit import (
     OffsetCommitRequest,
@@ -33,15 +33,6 @@ from odradek.protocol.messages.k47_offset_delete import (
     OffsetDeleteResponse,
 )
 from odradek.protocol.topic_partition import TopicPartition
-
-
-class OffsetAndMetadata(NamedTuple):
-    """What a group commits: the offset to go on at, a text of its own, and the epoch of the last record's leader."""
-
-    offset: int
-    metadata: str = ""
-    leader_epoch: int = -1
-
 
 Offsets = dict[TopicPartition, OffsetAndMetadata]
 
@@ -92,7 +83,7 @@ async def alter_group_offsets(
     timeout: float | None = None,
 ) -> Results[TopicPartition, None]:
     """Sets where a group goes on. It must have no members: UnknownMemberId if it has."""
-    wanted = {place: _to_commit(offset) for place, offset in offsets.items()}
+    wanted = {place: with_metadata(offset) for place, offset in offsets.items()}
 
     async def attempt(some: list[TopicPartition], timeout_ms: int) -> dict[TopicPartition, KafkaError | None]:
         topics = [
@@ -195,10 +186,6 @@ def _offsets(code: int, topics: Iterable[OffsetFetchResponseTopics | OffsetFetch
                     each.committed_offset, each.metadata or "", each.committed_leader_epoch
                 )
     return found
-
-
-def _to_commit(offset: int | OffsetAndMetadata) -> OffsetAndMetadata:
-    return OffsetAndMetadata(offset) if isinstance(offset, int) else offset
 
 
 def _committed(partition: int, offset: OffsetAndMetadata) -> OffsetCommitRequestPartition:

@@ -23,10 +23,11 @@ from typing import Any
 
 from odradek.broken_rule import present
 from odradek.client.core import ANY_BROKER, Backoff, Destination, Send, Versions, coordinator
+from odradek.client.group_metadata import ConsumerGroupMetadata
 from odradek.client.producer import transaction_requests as requests
 from odradek.client.producer.batch import NO_PRODUCER, ProducerIdAndEpoch
 from odradek.client.producer.sequencer import Sequencer
-from odradek.client.producer.transaction_requests import Ask, GroupMember, Identity, Verdict
+from odradek.client.producer.transaction_requests import Ask, Identity, Verdict
 from odradek.client.producer.transaction_states import SOURCES, State, TransactionStateError
 from odradek.protocol import errors
 from odradek.protocol.declare import Response
@@ -115,7 +116,7 @@ class TransactionManager:
     def begin(self) -> None:
         self._enter(State.IN_TRANSACTION)
 
-    def send_offsets(self, offsets: Mapping[TopicPartition, int], member: GroupMember) -> None:
+    def send_offsets(self, offsets: Mapping[TopicPartition, int], member: ConsumerGroupMetadata) -> None:
         self._check(State.IN_TRANSACTION)
         commit = requests.txn_offset_commit(self._identity(), member, offsets)
         if self.is_v2:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from odradek.client.core import GROUP, TRANSACTION, Versions
+from odradek.client.group_metadata import ConsumerGroupMetadata
 from odradek.client.producer.batch import ProducerIdAndEpoch
 from odradek.protocol import errors
 from odradek.protocol.declare import Request, Response
@@ -83,15 +84,6 @@ TREATMENTS: dict[int, Treatment] = {
 }
 _OTHERWISE = {ADD_PARTITIONS: ABORTABLE}
 _ORDER = (FATAL, FENCED, FIND, RETRY, BUMP, ABORTABLE)  # of several partitions, the first of these decides
-
-
-class GroupMember(NamedTuple):
-    """Who commits offsets for its group: a member that was removed is refused (KIP-447)."""
-
-    group_id: str
-    generation_id: int = -1
-    member_id: str = ""
-    group_instance_id: str | None = None
 
 
 class Identity(NamedTuple):
@@ -162,7 +154,7 @@ def add_offsets(identity: Identity, commit: Ask, group_id: str) -> Ask:
     return Ask(ADD_OFFSETS, make, _coordinator(identity), commit)
 
 
-def txn_offset_commit(identity: Identity, member: GroupMember, offsets: Mapping[TopicPartition, int]) -> Ask:
+def txn_offset_commit(identity: Identity, member: ConsumerGroupMetadata, offsets: Mapping[TopicPartition, int]) -> Ask:
     committed = dict(offsets)
 
     def make() -> Request:

@@ -3,7 +3,7 @@
 import pytest
 from producer_stories import Producer, name_of, started
 
-from odradek.client.producer.transaction_requests import GroupMember
+from odradek.client.group_metadata import ConsumerGroupMetadata
 from odradek.client.producer.transaction_states import State
 from odradek.protocol import errors
 from odradek.protocol.topic_partition import TopicPartition
@@ -89,7 +89,7 @@ def asking(name, version):
             producer.manager.commit()
         producer.poll()
         return producer
-    producer.manager.send_offsets({TopicPartition("in", 0): 1}, GroupMember("g"))
+    producer.manager.send_offsets({TopicPartition("in", 0): 1}, ConsumerGroupMetadata("g"))
     producer.poll()
     while name_of(producer.sent[0].request) != name:
         producer.replies(name_of(producer.sent[0].request))

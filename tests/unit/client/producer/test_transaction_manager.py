@@ -4,14 +4,14 @@ import pytest
 from producer_stories import BACKOFF_MS, DELIVERY_MS, Producer, name_of, started
 
 from odradek.client.core import GROUP, TRANSACTION, coordinator
+from odradek.client.group_metadata import ConsumerGroupMetadata
 from odradek.client.producer.transaction_manager import SOON_MS
-from odradek.client.producer.transaction_requests import GroupMember
 from odradek.client.producer.transaction_states import SOURCES, State, TransactionStateError
 from odradek.protocol import errors
 from odradek.protocol.topic_partition import TopicPartition
 
 OFFSETS = {TopicPartition("in", 0): 5, TopicPartition("in", 3): 6}
-MEMBER = GroupMember("g", 4, "m", "static")
+MEMBER = ConsumerGroupMetadata("g", 4, "m", "static")
 CONCURRENT = errors.ConcurrentTransactions.code
 
 
