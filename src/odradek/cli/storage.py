@@ -244,18 +244,23 @@ def _info(options: argparse.Namespace) -> int:
 
 
 def _show(config: "Config") -> int:
-    from odradek.metadata import storage
+    from odradek.metadata import lost_meta, storage
+    from odradek.metadata.meta_properties import VERSION_1
     from odradek.metadata.quorum_config import all_dirs
     from odradek.reactor.adapters.disk import SystemDisk
 
-    found = storage.look(SystemDisk(), all_dirs(config))
+    disk, directories = SystemDisk(), all_dirs(config)
+    found = storage.look(disk, directories)
     _list("Found log director", "y", "ies", sorted((*found.formatted, *found.unformatted)))
     first = next(iter(found.formatted.values()), None)
     if first is not None:
         print(f"Found metadata: {first}\n")
     problems = [*found.problems, *found.offline.values()]
     problems += [f"{directory} does not exist" for directory in found.missing]
-    problems += [f"{directory} is not formatted." for directory in found.unformatted]
+    for directory in found.unformatted:
+        lost = lost_meta.lost(disk, directory, directories[0], found.formatted)
+        problems.append(lost or f"{directory} is not formatted.")
+    problems += [storage.of_zookeeper(each) for each, meta in found.formatted.items() if meta.version != VERSION_1]
     if len({meta.cluster_id for meta in found.formatted.values()}) > 1:
         problems.append("Mismatched cluster IDs between storage directories.")
     if len({meta.node_id for meta in found.formatted.values()}) > 1:

@@ -105,7 +105,7 @@ def verify(found: Found, node_id: int, cluster_id: str | None = None) -> None:
     for directory, meta in found.formatted.items():
         path = path_of(directory)
         if meta.version != meta_properties.VERSION_1:
-            raise StorageRefused(f"{path} has version 0, that of a broker on ZooKeeper; format an empty directory")
+            raise StorageRefused(of_zookeeper(directory))
         if cluster_id is not None and meta.cluster_id != cluster_id:
             raise StorageRefused(
                 f"Invalid cluster.id in: {path}. Expected {cluster_id}, but read {meta.cluster_id}. "
@@ -122,6 +122,13 @@ def verify(found: Found, node_id: int, cluster_id: str | None = None) -> None:
                 raise StorageRefused(f"{path} has the same directory.id as {path_of(twin)}: one is a copy of the other")
         cluster_id = meta.cluster_id
         before.append(directory)
+
+
+def of_zookeeper(directory: str) -> str:
+    return (
+        f"{path_of(directory)} has version 0, that of a broker on ZooKeeper, which is not migrated here: let Apache Kafka "
+        "3.9 migrate its cluster to KRaft first, or give an empty directory"
+    )
 
 
 def _other_cluster(directory: str, *, is_first: bool) -> str:

@@ -58,7 +58,7 @@ class Broker:
         log: str | os.PathLike[str] | None = None,
         start_s_max: float = START_S_MAX,
     ) -> None:
-        self._release = None if release is None else str(release)
+        self._release = None if release is None else _release(release)
         self._given_data = None if data is None else _dir(data)
         self._temporary: str | None = None
         self._listen = str(listen)
@@ -216,6 +216,14 @@ class Broker:
         if self._owner != os.getpid():
             raise BrokerError(f"the broker belongs to process {self._owner}; this is a fork of it")
         return running
+
+
+def _release(release: object) -> str:
+    from odradek.config.definition import RELEASES  # most tests name none
+
+    if str(release) not in RELEASES:
+        raise ValueError(f"release is one of {', '.join(RELEASES)}, not {release!r}")
+    return str(release)
 
 
 def _dir(data: str | os.PathLike[str]) -> str:

@@ -75,6 +75,24 @@ def test_directories_that_disagree(server, tmp_path, capsys):
     assert "Mismatched cluster IDs between storage directories." in capsys.readouterr().out
 
 
+def test_what_a_broker_has_written_is_not_told_as_a_dir_to_be_formatted(server, tmp_path, capsys):
+    config = server()
+    assert storage.main(["format", "-t", CLUSTER, "-c", config]) == 0
+    (tmp_path / "data/orders-0").mkdir()
+    (tmp_path / "data/meta.properties").unlink()
+    assert storage.main(["info", "-c", config]) == 1
+    told = capsys.readouterr().out
+    assert f"{tmp_path}/data is a broker's, for it holds orders-0, but its meta.properties is lost" in told
+    assert "is not formatted" not in told
+
+
+def test_a_dir_of_a_broker_on_zookeeper_is_told_with_its_way_out(server, tmp_path, capsys):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/meta.properties").write_text(f"version=0\nbroker.id=1\ncluster.id={CLUSTER}\n")
+    assert storage.main(["info", "-c", server()]) == 1
+    assert "a broker on ZooKeeper, which is not migrated here" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [

@@ -219,8 +219,6 @@ def taken_port():
     [
         ({"config": {"num.io.threads": "many"}}, r"num\.io\.threads"),
         ({"config": {"": "x"}}, "NAME=VALUE"),
-        ({"release": "2.0"}, "2.0"),
-        ({"release": 2.0}, "2.0"),
         ({"listen": "nowhere"}, "HOST:PORT"),
         ({"listen": 9092}, "HOST:PORT"),
         ({"log": "/nowhere/server.log"}, "/nowhere/server.log"),
@@ -242,6 +240,12 @@ def test_a_config_that_nobody_knows(thread):
         Broker(config={"num.partition": 3}, thread=thread) as broker,
     ):
         assert answers(broker)
+
+
+@pytest.mark.parametrize("release", ["2.0", 2.0, "3.9"])
+def test_a_release_that_there_is_not(release):
+    with pytest.raises(ValueError, match=f"release is one of 3.3, 4.3, not {release!r}"):
+        Broker(release)
 
 
 @pytest.mark.parametrize("data", ["", " "])
