@@ -126,8 +126,8 @@ def verify(found: Found, node_id: int, cluster_id: str | None = None) -> None:
 
 def of_zookeeper(directory: str) -> str:
     return (
-        f"{path_of(directory)} has version 0, that of a broker on ZooKeeper, which is not migrated here: let Apache Kafka "
-        "3.9 migrate its cluster to KRaft first, or give an empty directory"
+        f"{path_of(directory)} has version 0, that of a broker on ZooKeeper, which is not migrated here: let Apache "
+        "Kafka 3.9 migrate its cluster to KRaft first, or give an empty directory"
     )
 
 
