@@ -81,6 +81,19 @@ def test_the_package_itself_loads_nothing():
     assert ast.literal_eval(shown) == ["odradek"]
 
 
+def test_an_operation_of_the_admin_client_is_loaded_with_its_first_use():
+    code = """
+import sys
+from odradek import AdminClient
+from odradek.aio import AdminClient as Aio
+def loaded(): return "odradek.client.admin.topics" in sys.modules
+before = loaded(), "list_topics" in dir(AdminClient)
+AdminClient.list_topics
+print(before, loaded(), AdminClient.list_topics is AdminClient.list_topics, Aio.list_topics.__name__)
+"""
+    assert printed(code) == "(False, True) True True list_topics"
+
+
 def test_every_error_of_the_table_is_public():
     for row in table.table():
         assert getattr(errors, row.__name__) is row

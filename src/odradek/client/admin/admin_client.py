@@ -5,7 +5,8 @@ from functools import wraps
 from itertools import count
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
-from odradek.client.admin import (
+from odradek.client.admin.asking import Asker
+from odradek.client.admin.later import (
     acls,
     cluster,
     configs,
@@ -16,6 +17,7 @@ from odradek.client.admin import (
     groups,
     log_dirs,
     offsets,
+    on_first_use,
     quorum,
     quotas,
     reassignments,
@@ -24,7 +26,6 @@ from odradek.client.admin import (
     topics,
     transactions,
 )
-from odradek.client.admin.asking import Asker
 from odradek.client.admin.session import admin_session
 from odradek.client.host.thread_host import ThreadHost
 from odradek.client.settings import client_config
@@ -43,11 +44,15 @@ def _blocking(
 ) -> "Callable[Concatenate[AdminClient, P], R]":
     """The same operation as a call that returns when it is done."""
 
-    @wraps(operation)
-    def call(client: "AdminClient", /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return client._host.run(lambda asker: operation(asker, *args, **kwargs))
+    def method(operation: Callable[Concatenate[Asker, P], Coroutine[object, None, R]]) -> Callable[..., R]:
+        @wraps(operation)
+        def call(client: "AdminClient", /, *args: P.args, **kwargs: P.kwargs) -> R:
+            return client._host.run(lambda asker: operation(asker, *args, **kwargs))
 
-    return call
+        return call
+
+    made: Callable[Concatenate[AdminClient, P], R] = on_first_use(operation, method)
+    return made
 
 
 class AdminClient:

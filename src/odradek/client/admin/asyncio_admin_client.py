@@ -4,7 +4,8 @@ from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from odradek.client.admin import (
+from odradek.client.admin.asking import Asker
+from odradek.client.admin.later import (
     acls,
     cluster,
     configs,
@@ -15,6 +16,7 @@ from odradek.client.admin import (
     groups,
     log_dirs,
     offsets,
+    on_first_use,
     quorum,
     quotas,
     reassignments,
@@ -23,7 +25,6 @@ from odradek.client.admin import (
     topics,
     transactions,
 )
-from odradek.client.admin.asking import Asker
 from odradek.client.admin.session import admin_session
 from odradek.client.host.asyncio_host import AsyncioHost
 from odradek.client.settings import client_config
@@ -40,11 +41,15 @@ def _awaited(
 ) -> "Callable[Concatenate[AdminClient, P], Coroutine[Any, Any, R]]":
     """The same operation, to be awaited in a program of asyncio."""
 
-    @wraps(operation)
-    async def call(client: "AdminClient", /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await client._host.run(lambda asker: operation(asker, *args, **kwargs))
+    def method(operation: Callable[Concatenate[Asker, P], Coroutine[object, None, R]]) -> Callable[..., Any]:
+        @wraps(operation)
+        async def call(client: "AdminClient", /, *args: P.args, **kwargs: P.kwargs) -> R:
+            return await client._host.run(lambda asker: operation(asker, *args, **kwargs))
 
-    return call
+        return call
+
+    made: Callable[Concatenate[AdminClient, P], Coroutine[Any, Any, R]] = on_first_use(operation, method)
+    return made
 
 
 class AdminClient:
