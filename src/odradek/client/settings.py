@@ -25,17 +25,46 @@ _ADDRESS = re.compile(
 _logger = logging.getLogger("odradek.client")
 
 
-def client_config(table: Table, mapping: Mapping[str, object] | None, keywords: Mapping[str, object]) -> Config:
+_KAFKAS = "org.apache.kafka.common.serialization."
+_SERIALIZERS = {
+    "key.serializer": f"{_KAFKAS}ByteArraySerializer",
+    "value.serializer": f"{_KAFKAS}ByteArraySerializer",
+    "key.deserializer": f"{_KAFKAS}ByteArrayDeserializer",
+    "value.deserializer": f"{_KAFKAS}ByteArrayDeserializer",
+}
+
+
+class ClientConfig(Config):
+    """The parsed configs, and `originals`: all that the program gave, known or not, for the plugins that are made."""
+
+    __slots__ = ("originals",)
+
+    def __init__(self, config: Config, originals: Mapping[str, object]) -> None:
+        super().__init__(config.table, config.release, dict(config), config.given, config.warnings)
+        self.originals = originals
+
+
+def client_config(table: Table, mapping: Mapping[str, object] | None, keywords: Mapping[str, object]) -> ClientConfig:
     given = dict(mapping or {})
     for keyword, value in keywords.items():
         name = _dotted(table, keyword)
         if name in given:
             raise TypeError(f"{name} is given twice: in the mapping and as the keyword {keyword}")
         given[name] = value
-    config = parse(table, {name: value for name, value in given.items() if value is not None}, RELEASE)
+    values = {name: value for name, value in given.items() if value is not None}
+    config = ClientConfig(_parsed(table, values), values)
     for warning in (*config.warnings, *ignored.lines(ignored.in_file(config))):
         _logger.warning("%s", warning)
     return config
+
+
+def _parsed(table: Table, values: Mapping[str, object]) -> Config:
+    """Serializers may be objects, which count as given; without any, bytes are what a client takes and gives."""
+    objects = {name: values[name] for name in _SERIALIZERS if name in values and not isinstance(values[name], str)}
+    stated = {name: type(value) for name, value in objects.items()}
+    defaults = {name: text for name, text in _SERIALIZERS.items() if name in table.at(RELEASE)}
+    config = parse(table, {**defaults, **values, **stated}, RELEASE)
+    return Config(table, RELEASE, {**config, **objects}, config.given & values.keys(), config.warnings)
 
 
 def bootstrap_addresses(servers: Iterable[str]) -> list[tuple[str, int]]:

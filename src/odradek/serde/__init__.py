@@ -1,0 +1,1 @@
+"""How keys and values become bytes and bytes become values: `from odradek.serde import STRING`."""
