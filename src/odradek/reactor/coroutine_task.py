@@ -1,7 +1,6 @@
 """A coroutine that the loop runs: it awaits Pendings and is itself one."""
 
 from collections.abc import Callable, Coroutine
-from typing import Any
 
 from odradek.broken_rule import BrokenRuleError
 from odradek.reactor.pending import Completions, Pending, T
@@ -23,7 +22,7 @@ class Task(Pending[T]):
     ) -> None:
         super().__init__(completions)
         self._coroutine = coroutine
-        self._awaited: Pending[Any] | None = None
+        self._awaited: Pending[object] | None = None
         self._add(lambda _: self._tell_if_unseen(when_unseen))
         self._advance(None)
 
@@ -35,7 +34,7 @@ class Task(Pending[T]):
         self._completions.append((self._advance, Cancelled()))
         return True
 
-    def _resume(self, awaited: Pending[Any]) -> None:
+    def _resume(self, awaited: Pending[object]) -> None:
         if awaited is self._awaited:  # else it was cancelled meanwhile
             self._awaited = None
             self._advance(None)

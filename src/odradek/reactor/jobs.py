@@ -131,12 +131,12 @@ class JobQueue:
         self._run(key, queued, _slice(queued))
 
     def _run(self, key: object, queued: _Queued, job: Job) -> None:
-        def done(value: Any, error: BaseException | None) -> None:
+        def done(value: object, error: BaseException | None) -> None:
             self._ended(key, queued, value, error)
 
         queued.handle = self._loop.ports.executor.submit(job, done)
 
-    def _ended(self, key: object, queued: _Queued, value: Any, error: BaseException | None) -> None:
+    def _ended(self, key: object, queued: _Queued, value: object, error: BaseException | None) -> None:
         queued.handle = None
         if queued.throttle is not None:
             queued.throttle.spend(queued.moved_bytes - queued.allowance_bytes)
@@ -177,7 +177,7 @@ def _slice(queued: _Queued) -> Job:
     return _thrown_into(job, Cancelled("between two slices"))
 
 
-def _thrown_into(job: Job, cancelled: Cancelled) -> Any:
+def _thrown_into(job: Job, cancelled: Cancelled) -> object:
     """What the job still returns; it usually lets `cancelled` through."""
     try:
         job.throw(cancelled)

@@ -23,7 +23,7 @@ the next.
 
 from collections import deque
 from collections.abc import Callable, Coroutine
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 from odradek.broken_rule import present
 from odradek.reactor.coroutine_task import Task
@@ -169,8 +169,8 @@ class Loop:
             self._suspects.acquit(source)
             source.handler = gone  # in a line it keeps its place: to find it there would take long
 
-    def pending(self) -> Pending[Any]:
-        """A value that is not there yet; who asks for it knows of which type it will be."""
+    def pending(self) -> Pending[T]:
+        """A value that is not there yet; who asks for it says of which type it will be."""
         return Pending(self._completions)
 
     def spawn(self, coroutine: Coroutine[object, None, T]) -> Task[T]:
@@ -187,11 +187,19 @@ class Loop:
         self._executor.submit(job, done)
         return pending
 
-    def soon(self, callback: Callable[[Any], object], argument: Any = None) -> None:
-        """Calls back when no handler is on the stack; the argument is of the type that the callback takes."""
+    @overload
+    def soon(self, callback: Callable[[None], object]) -> None: ...
+    @overload
+    def soon(self, callback: Callable[[T], object], argument: T) -> None: ...
+    def soon(self, callback: Callable[[Any], object], argument: object = None) -> None:  # Any: as in `Completions`
+        """Calls back when no handler is on the stack."""
         self._completions.append((callback, argument))
 
-    def from_thread(self, callback: Callable[[Any], object], argument: Any = None) -> None:
+    @overload
+    def from_thread(self, callback: Callable[[None], object]) -> None: ...
+    @overload
+    def from_thread(self, callback: Callable[[T], object], argument: T) -> None: ...
+    def from_thread(self, callback: Callable[[Any], object], argument: object = None) -> None:  # Any: likewise
         """As `soon`, for another thread: the one thing of a loop, with `wake`, that any thread may call."""
         self._completions.append((callback, argument))
         self._poller.wake()
@@ -200,7 +208,7 @@ class Loop:
         return self._timers.at(self._clock.mono_ms() + delay_ms, callback)
 
     def sleep(self, delay_ms: int) -> Pending[None]:
-        pending = self.pending()
+        pending: Pending[None] = self.pending()
         self.after(delay_ms, lambda: pending.resolve(None))
         return pending
 
@@ -366,7 +374,7 @@ class Loop:
             now_us = self._drain(self._call(_without_argument, callback, now_us))
         return now_us
 
-    def _call(self, callback: Callable[[Any], object], argument: Any, before_us: int) -> int:
+    def _call(self, callback: Callable[[Any], object], argument: object, before_us: int) -> int:  # Any: likewise
         """Every callback of the loop goes through here: errors have one exit, and the slowest of a turn is known."""
         try:
             callback(argument)
@@ -390,7 +398,7 @@ class Loop:
         self._slowest = None
         self._slowest_us = NOTABLE_US
 
-    def _unseen(self, task: Task[Any]) -> None:
+    def _unseen(self, task: Task[T]) -> None:
         self._on_error(present(task.error, "only a task that has failed goes unseen"), task)
 
 

@@ -16,7 +16,7 @@ from odradek.reactor.ports import Cancelled
 T = TypeVar("T")
 
 # A callback and its argument, which is of the type that the callback takes: a queue of many kinds cannot say so.
-Completions = deque[tuple[Callable[[Any], object], Any]]
+Completions = deque[tuple[Callable[[Any], object], object]]
 
 
 class Pending(Generic[T]):

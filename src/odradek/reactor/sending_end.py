@@ -103,7 +103,7 @@ class SendingEnd:
 
     def postpone(self, parts: "list[Part]", burst: list[Postponed]) -> None:
         """Leaves a small answer to the end of the burst; a large one goes out now, at the cost of who asked for it."""
-        buffers: list[Any] = parts  # all of them, if the answer is small
+        buffers: list[Any] = parts  # Any: no type says that a small answer has no ranges of files
         if self._out is None and self._postponed is None and _is_small(buffers):
             self._postponed = buffers[0] if len(buffers) == 1 else b"".join(buffers)
             burst.append(self)
@@ -141,7 +141,7 @@ class SendingEnd:
 
     def _send_at_once(self, parts: "list[Part]") -> "list[Part] | None":
         """Nothing waits: what has no file ranges goes out in one call. What is left, or None if the socket took all."""
-        buffers: list[Any] = parts  # unless one has no length: a file range
+        buffers: list[Any] = parts  # Any: that none is a file range shows when the length of each is asked for
         try:
             total = sum(map(len, buffers))
         except TypeError:  # a file range has no length
@@ -204,7 +204,9 @@ class SendingEnd:
 
 
 def _is_small(parts: "list[Any]") -> bool:
-    """Returns whether the parts are few bytes, and all of them bytes: a range of a file is sent by itself."""
+    """Returns whether the parts are few bytes, and all of them bytes: a range of a file is sent by itself. Any: to look
+    at the type of each would cost more than to ask for its length, which a range has not.
+    """
     try:
         return sum(map(len, parts)) <= JOIN_BYTES_MAX
     except TypeError:  # a file range has no length

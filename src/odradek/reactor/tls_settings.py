@@ -1,6 +1,6 @@
 """What a TLS context is made of: plain values. Who reads configs and who calls OpenSSL need not know each other."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
 class TlsSettings(NamedTuple):
@@ -17,10 +17,6 @@ class TlsSettings(NamedTuple):
     protocols: tuple[str, ...] = ("TLSv1.2", "TLSv1.3")
     cipher_suites: tuple[str, ...] = ()
     checks_host_name: bool = True  # of a client
-
-    def replace(self, **changes: Any) -> "TlsSettings":
-        """`changes` are fields by name, each of the type that it has above."""
-        return self._replace(**changes)
 
     def __repr__(self) -> str:  # never the key
         return f"TlsSettings(is_server={self.is_server}, client_auth={self.client_auth}, protocols={self.protocols})"
