@@ -132,7 +132,9 @@ class UnsentRequests:
         where = "" if known is None else _HOLDING_UP[known.state]
         if known is not None and known.state is State.CONNECTING and not known.addresses:
             where = ": its name is still being resolved"
-        return Disconnected(f"{node}: the request was not sent in time{where}")
+        before = self._lost.get(node.id)
+        earlier = "" if before is None else f"; the attempt before failed: {before.message}"
+        return Disconnected(f"{node}: the request was not sent in time{where}{earlier}")
 
     def _fail(self, node_id: int, error: KafkaError) -> None:
         for unsent in self._queues.pop(node_id, ()):

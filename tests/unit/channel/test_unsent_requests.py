@@ -57,6 +57,17 @@ def test_the_wait_for_the_connection_is_a_part_of_a_requests_time(sim):
     assert sim.now_ms() - before == 900
 
 
+def test_a_request_that_is_late_tells_why_the_attempt_before_has_failed(sim):
+    node = Node(1, sim.world.node("dead").address, 9092)
+    unsent = UnsentRequests(sim.client())
+    refused = sim.outcome(unsent.send(node, heartbeat()))
+    sim.pass_ms(100)
+    sim.world.fabric.cut("10.0.0.1", node.host)  # from now on nobody answers at all
+    late = sim.outcome(unsent.send(node, heartbeat(), timeout_ms=300))
+    assert "still being set up" in late.message
+    assert late.message.endswith(f"the attempt before failed: {refused.message}")
+
+
 @pytest.mark.contract("C15")
 def test_a_throttled_node_gets_the_next_request_when_its_time_is_over(sim):
     broker = ScriptedBroker(sim).answers(HeartbeatRequest, HeartbeatResponse(throttle_time_ms=400))
