@@ -183,7 +183,8 @@ class Member:
             self.membership.done(change, self.now_ms)
         for place in self.membership.owned - self.positions.keys():
             if place in self.commits.fetched:
-                self.positions[place] = max(self.commits.fetched[place], 0)
+                committed = self.commits.fetched[place]
+                self.positions[place] = 0 if committed is None else committed.offset
                 self.story.history.begins(self, place, self.positions[place])
 
     def _take(self, partitions):

@@ -47,6 +47,16 @@ class CoordinatorLookup:
     def forget(self) -> None:
         self.node_id = None
 
+    def forgive(self) -> None:
+        """Whoever needs to know was told the error: the next one may be answered otherwise."""
+        self.error = None
+        self._is_wanted = False
+
+    @property
+    def has_failed(self) -> bool:
+        """The last attempt to find out has failed."""
+        return self.node_id is None and self._failures > 0
+
     def poll(self, now_ms: int) -> list[Send]:
         if not self._is_due or now_ms < self._retry_at_ms:
             return []
