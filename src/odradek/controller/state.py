@@ -24,7 +24,7 @@ from odradek.metadata.client_quotas import ClientQuotasReplay, Entity, Quotas
 from odradek.metadata.entries import EntriesInPlace
 from odradek.metadata.partition import NO_LEADER, PartitionRegistration
 from odradek.metadata.record_versions import Versioned, version_of
-from odradek.metadata.replay import REPLAYS, Replays, no_place
+from odradek.metadata.replay import SHARED_REPLAYS, Parts, Replays, no_place
 from odradek.metadata.scram import MechanismAndUser, ScramCredential, ScramReplay
 from odradek.metadata.transaction import TRANSACTION_RECORDS, MetadataTransaction
 from odradek.protocol.declare import Message
@@ -40,8 +40,8 @@ _TOPIC_ID_TRIES = 10
 _DASH = 62  # the value that base64 writes as a dash
 
 # What nobody decides upon here is kept by the images alone.
-_REPLAYS: Replays = {
-    **REPLAYS,
+_REPLAYS: Replays[Parts] = {
+    **SHARED_REPLAYS,
     ZkMigrationStateRecord: lambda parts, record: None,
     DelegationTokenRecord: lambda parts, record: None,
     RemoveDelegationTokenRecord: lambda parts, record: None,

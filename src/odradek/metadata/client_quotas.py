@@ -1,7 +1,7 @@
 """Quotas of users, client ids and ip addresses (KIP-546)."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from odradek.metadata.entries import Entries
 from odradek.metadata.persistent_map import Map
@@ -26,7 +26,7 @@ def quota_record(entity: Entity, key: str, value: float | None) -> ClientQuotaRe
     return ClientQuotaRecord(entity=parts, key=key, value=value or 0.0, remove=value is None)
 
 
-def _order(entity: Entity) -> Any:  # a sort key: whatever can be compared with others of its kind
+def _order(entity: Entity) -> list[tuple[str, bool, str]]:
     """Defaults first: None does not compare with names."""
     return [(kind, name is not None, name or "") for kind, name in entity]
 

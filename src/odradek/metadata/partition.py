@@ -140,7 +140,7 @@ def _fitting(directories: Directories, replicas: Ids) -> Directories:
     return _shared([MIGRATING] * len(replicas))
 
 
-_SHARED: dict[Any, Any] = {}  # a tuple by itself: mypy cannot say that the two are of one type
+_SHARED: dict[tuple[object, ...], tuple[Any, ...]] = {}  # a tuple by itself: Any, for no type ties the two
 _SHARED_MAX = 10_000
 
 

@@ -9,7 +9,10 @@ order of the keys.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsRichComparison
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -17,7 +20,7 @@ T = TypeVar("T")
 
 BUCKET_ENTRIES = 256
 
-Order = Callable[[Any], Any]  # a key's sort key, where the keys cannot be compared; typing has no word for what can be
+Order = Callable[[K], "SupportsRichComparison"]  # a key's sort key, where the keys themselves cannot be compared
 
 
 class Map(Mapping[K, V], Generic[K, V]):
@@ -25,7 +28,7 @@ class Map(Mapping[K, V], Generic[K, V]):
 
     __slots__ = ("_buckets", "_mask", "_order", "_size", "_sorted", "copied_entries")
 
-    def __init__(self, entries: Mapping[K, V] | None = None, *, order: Order | None = None) -> None:
+    def __init__(self, entries: Mapping[K, V] | None = None, *, order: Order[K] | None = None) -> None:
         self._buckets: list[dict[K, V]] = [{}]
         self._mask = 0
         self._size = 0
@@ -60,6 +63,7 @@ class Map(Mapping[K, V], Generic[K, V]):
     def __iter__(self) -> Iterator[K]:
         """In the order of the keys, which is found once per map."""
         if self._sorted is None:
+            # Any: without an order the keys compare, which K does not say
             keys: list[Any] = [key for bucket in self._buckets for key in bucket]
             self._sorted = sorted(keys, key=self._order)
         return iter(self._sorted)
