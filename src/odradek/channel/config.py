@@ -19,9 +19,9 @@ class ChannelConfig(NamedTuple):
     metadata_recovery_strategy: str = "rebootstrap"
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any], **others: Any) -> Self:
+    def from_config(cls, config: Mapping[str, Any], **others: int | str) -> Self:
         """From the parsed config of any client, or of a broker that talks to others; `others` replace what it says.
-        Values are of the type that the config's table says, and the fields above have.
+        Its values are Any: of the types that its table says, and the fields above have.
 
         A config that this kind of client does not have keeps its default.
         """

@@ -10,7 +10,6 @@ does about it.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from odradek.channel.channel import Channel
 from odradek.channel.core import LEADER, Core, Send
@@ -103,7 +102,7 @@ def _has_moved(response: Response) -> bool:
     return any(errors.by_code(code).refreshes_metadata for code in _partition_errors(response))
 
 
-def _partition_errors(response: Any) -> Iterator[int]:
+def _partition_errors(response: Response) -> Iterator[int]:
     """The errors of partitions: in Produce, Fetch, ListOffsets and the like they stand under one of two names each."""
     for topic in getattr(response, "responses", None) or getattr(response, "topics", None) or ():
         for partition in getattr(topic, "partition_responses", None) or getattr(topic, "partitions", None) or ():

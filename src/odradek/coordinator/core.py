@@ -1,7 +1,7 @@
 """What a coordinator's core is to the shard that runs it, and what it decides."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from odradek.coordinator.now import Now
 from odradek.replicated.decision import Decision
@@ -13,7 +13,7 @@ R = TypeVar("R")
 class Ticket(Protocol):
     """Who waits for an answer. A core never looks into a ticket, it only keeps it and names it in an `Answer`."""
 
-    def resolve(self, value: Any) -> object: ...  # Any: a response of whichever API it is that waits
+    def resolve(self, value: object) -> object: ...
     def fail(self, error: BaseException) -> object: ...
 
 

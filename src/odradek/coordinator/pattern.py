@@ -17,7 +17,7 @@ from odradek.protocol.errors import InvalidRegularExpression
 INSTRUCTIONS_MAX = 2000
 
 Test = Callable[[str], bool]  # of one character
-Instruction = tuple[str, Any, Any]  # its kind, and by that: a test, or one or two places in the program
+Instruction = tuple[str, Test, int, int]  # its kind; a test if it takes a character; places in the program if it splits
 _Node = Any  # of the tree that Python's parser makes of an expression: it has no types
 
 _SPLIT, _CHARACTER, _AT_START, _AT_END, _MATCH = "split", "character", "start", "end", "match"
@@ -55,7 +55,7 @@ class Pattern:
         return any(self._program[way][0] is _MATCH for way in ways)
 
     def _takes(self, way: int, character: str) -> bool:
-        kind, test, _ = self._program[way]
+        kind, test, _, _ = self._program[way]
         return kind is _CHARACTER and test(character)
 
     def _closure(self, ways: Iterable[int], is_at_start: bool, is_at_end: bool) -> list[int]:
@@ -67,12 +67,16 @@ class Pattern:
             if way in seen:
                 continue
             seen[way] = None
-            kind, first, second = self._program[way]
+            kind, _, first, second = self._program[way]
             if kind is _SPLIT:
                 left += (first, second)
             elif (kind is _AT_START and is_at_start) or (kind is _AT_END and is_at_end):
                 left.append(way + 1)
         return list(seen)
+
+
+def _takes_none(character: str) -> bool:
+    return False
 
 
 class _Compiler:
@@ -87,11 +91,15 @@ class _Compiler:
         self._emit(_MATCH)
         return self._program
 
-    def _emit(self, kind: str, first: Test | int | None = None, second: int | None = None) -> int:
+    def _emit(self, kind: str, test: Test = _takes_none, first: int = 0, second: int = 0) -> int:
         if len(self._program) >= INSTRUCTIONS_MAX:
             raise InvalidRegularExpression(f"The regular expression needs more than {INSTRUCTIONS_MAX} steps.")
-        self._program.append((kind, first, second))
+        self._program.append((kind, test, first, second))
         return len(self._program) - 1
+
+    def _split(self, at: int, first: int, second: int) -> None:
+        """Says where the split at that place leads: it was emitted before that was known."""
+        self._program[at] = (_SPLIT, _takes_none, first, second)
 
     def _sequence(self, tree: _Node) -> None:
         for operation, argument in tree:
@@ -119,10 +127,10 @@ class _Compiler:
             split = self._emit(_SPLIT)
             self._sequence(alternative)
             jumps.append(self._emit(_SPLIT))
-            self._program[split] = (_SPLIT, split + 1, len(self._program))
+            self._split(split, split + 1, len(self._program))
         self._sequence(alternatives[-1])
         for jump in jumps:
-            self._program[jump] = (_SPLIT, len(self._program), len(self._program))
+            self._split(jump, len(self._program), len(self._program))
 
     def _repeat(self, least: int, most: int, tree: _Node) -> None:
         for _ in range(least):
@@ -133,15 +141,15 @@ class _Compiler:
         if most == sre.MAXREPEAT:
             split = self._emit(_SPLIT)
             self._sequence(tree)
-            self._emit(_SPLIT, split, split)
-            self._program[split] = (_SPLIT, split + 1, len(self._program))
+            self._emit(_SPLIT, first=split, second=split)
+            self._split(split, split + 1, len(self._program))
             return
         splits = []
         for _ in range(most - least):
             splits.append(self._emit(_SPLIT))
             self._sequence(tree)
         for split in splits:
-            self._program[split] = (_SPLIT, split + 1, len(self._program))
+            self._split(split, split + 1, len(self._program))
 
     def _test(self, operation: _Node, argument: _Node) -> Test:
         test = _test_of(operation, argument)

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, Protocol
 class ConfigValues(Protocol):
     """Parsed configs, or some of them in a test."""
 
-    def get(self, name: str, default: Any, /) -> Any:  # of the type that its line in the table of configs says
+    def get(self, name: str, default: object, /) -> Any:
+        """Any: of the type that its line in the table of configs says."""
         ...
 
 
