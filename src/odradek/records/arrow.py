@@ -6,12 +6,14 @@ Plain buffers are enough for both. pyarrow is imported only by the calls that na
 from array import array
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.records import fields, layout
 from odradek.records.rows import Buffer
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     import pyarrow as pa
 
 _NO_TIMESTAMP = b"\xff" * 8  # -1 in either byte order
@@ -79,7 +81,7 @@ class BinaryColumn:
         nulls = plain.count(None)
         return cls(len(plain), memoryview(ends).cast("B"), data, validity, null_count=nulls, is_large=True)
 
-    def to_pyarrow(self, *, is_string: bool = False) -> "pa.Array[Any]":
+    def to_pyarrow(self, *, is_string: bool = False) -> "pa.Array":
         pa = _pyarrow()
         small, large = (pa.string(), pa.large_string()) if is_string else (pa.binary(), pa.large_binary())
         buffers = [_py_buffer(self.validity), _py_buffer(self.offsets), _py_buffer(self.data)]
@@ -88,7 +90,7 @@ class BinaryColumn:
         )
 
     @classmethod
-    def from_pyarrow(cls, column: "pa.Array[Any]") -> "BinaryColumn":
+    def from_pyarrow(cls, column: "pa.Array") -> "BinaryColumn":
         """A binary or string array, of either offset width, sliced or not; its buffers are shared."""
         pa = _pyarrow()
         types, kind = pa.types, column.type
@@ -160,7 +162,7 @@ class HeadersColumn:
         values = BinaryColumn.from_list([value for _, value in pairs])
         return cls(len(lists), memoryview(ends).cast("B"), keys, values, is_large=True)
 
-    def to_pyarrow(self) -> "pa.Array[Any]":
+    def to_pyarrow(self) -> "pa.Array":
         pa = _pyarrow()
         keys = _valid_strings(self.keys)
         pair = pa.StructArray.from_arrays([keys, self.values.to_pyarrow()], names=["key", "value"])
@@ -169,7 +171,7 @@ class HeadersColumn:
         return pa.Array.from_buffers(kind, self.length, buffers, offset=self.first, children=[pair])
 
     @classmethod
-    def from_pyarrow(cls, column: "pa.Array[Any]") -> "HeadersColumn":
+    def from_pyarrow(cls, column: "pa.Array") -> "HeadersColumn":
         """list<struct<key: string, value: binary>>, the form that `to_pyarrow` and Spark's connector give."""
         types = _pyarrow().types
         is_large = types.is_large_list(column.type)
@@ -209,7 +211,7 @@ def to_record_batch(
     return pa.RecordBatch.from_arrays(arrays, names=["key", "value", "headers", "offset", "timestamp"])
 
 
-def _nullable_timestamps(times: "array[int]") -> "pa.Array[Any]":
+def _nullable_timestamps(times: "array[int]") -> "pa.Array":
     """Milliseconds over the same memory; "no timestamp" is null, as a missing key or value is.
 
     Eight bytes of -1 anywhere are a hint, found faster than the items could be compared: most logs have none, and
@@ -225,7 +227,7 @@ def _nullable_timestamps(times: "array[int]") -> "pa.Array[Any]":
     return pa.Array.from_buffers(pa.timestamp("ms"), len(times), [validity, data])
 
 
-def timestamps_of(column: "pa.Array[Any]", default_ms: int) -> memoryview:
+def timestamps_of(column: "pa.Array", default_ms: int) -> memoryview:
     """An int64 or timestamp array as milliseconds; nulls get `default_ms`."""
     pa = _pyarrow()
     types = pa.types
@@ -242,7 +244,7 @@ def timestamps_of(column: "pa.Array[Any]", default_ms: int) -> memoryview:
     return memoryview(data)[8 * column.offset : 8 * (column.offset + len(column))]
 
 
-def _valid_strings(keys: BinaryColumn) -> "pa.Array[Any]":
+def _valid_strings(keys: BinaryColumn) -> "pa.Array":
     """Header keys are UTF-8 by convention only; bytes that are not get U+FFFD, as in Kafka's own reader."""
     pa = _pyarrow()
     strings = keys.to_pyarrow(is_string=True)
@@ -253,7 +255,7 @@ def _valid_strings(keys: BinaryColumn) -> "pa.Array[Any]":
     return strings
 
 
-def _header_pairs(row: int, headers: Any) -> list[fields.HeaderFields]:
+def _header_pairs(row: int, headers: object) -> list[fields.HeaderFields]:
     """Of whatever a caller takes for headers; `fields` says what is wrong with it."""
     try:
         return [fields.header_pair(pair) for pair in fields.header_list(() if headers is None else headers)]
@@ -262,15 +264,16 @@ def _header_pairs(row: int, headers: Any) -> list[fields.HeaderFields]:
         raise kind(f"record {row}: {error}") from None
 
 
-def _py_buffer(buffer: Buffer | None) -> Any:
-    """A `pa.Buffer` that copies nothing; Any as `_pyarrow` is."""
+def _py_buffer(buffer: Buffer | None) -> "pa.Buffer | None":
+    """The same memory for pyarrow: nothing is copied."""
     return None if buffer is None else _pyarrow().py_buffer(buffer)
 
 
-def _pyarrow() -> Any:
-    """The module, which need not be there: it has no type of its own."""
+def _pyarrow() -> "ModuleType":
+    """The module, which need not be there."""
     try:
         import pyarrow
     except ImportError as error:
         raise ImportError(f"Arrow columns need pyarrow: pip install 'odradek[arrow]' ({error})") from error
-    return pyarrow
+    module: ModuleType = pyarrow
+    return module

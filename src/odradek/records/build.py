@@ -20,7 +20,19 @@ from odradek.records.pure_encode import Header
 from odradek.records.rows import Buffer
 
 if TYPE_CHECKING:
+    from typing import TypedDict, TypeGuard, Unpack
+
     import pyarrow as pa
+
+    class BuildOptions(TypedDict, total=False):
+        """What `build` takes beside columns and numbers of the records."""
+
+        identity: "BatchIdentity"
+        codec: int | str
+        level: int | None
+        batch_bytes_max: int
+        request_bytes_max: int
+
 
 __all__ = ["BatchBuilder", "BatchIdentity", "Batches", "build", "build_record_batch", "estimated_size"]
 
@@ -54,11 +66,11 @@ NOBODY = BatchIdentity()
 
 
 def build(
-    values: "BinaryColumn | Sequence[Buffer | None] | pa.Array[Any] | None",
+    values: "BinaryColumn | Sequence[Buffer | None] | pa.Array | None",
     *,
-    keys: "BinaryColumn | Sequence[Buffer | None] | pa.Array[Any] | None" = None,
-    headers: "HeadersColumn | Sequence[Iterable[Header] | None] | pa.Array[Any] | None" = None,
-    timestamps: "Buffer | array[int] | Sequence[int | None] | pa.Array[Any] | None" = None,
+    keys: "BinaryColumn | Sequence[Buffer | None] | pa.Array | None" = None,
+    headers: "HeadersColumn | Sequence[Iterable[Header] | None] | pa.Array | None" = None,
+    timestamps: "Buffer | array[int] | Sequence[int | None] | pa.Array | None" = None,
     default_timestamp: int,
     identity: BatchIdentity = NOBODY,
     codec: int | str = NONE,
@@ -108,7 +120,11 @@ def build(
 
 
 def build_record_batch(
-    batch: "pa.RecordBatch | pa.Table", *, default_timestamp: int, base_offset: int | None = None, **options: Any
+    batch: "pa.RecordBatch | pa.Table",
+    *,
+    default_timestamp: int,
+    base_offset: int | None = None,
+    **options: "Unpack[BuildOptions]",
 ) -> list[Batches]:
     """Batches from the columns value, and if they are there key, headers and timestamp, of pyarrow's tables.
 
@@ -119,19 +135,22 @@ def build_record_batch(
     first = checked_base_offset(base_offset, 0)
     built = []
     for piece in pieces:
-        built.append(_built_piece(piece, default_timestamp=default_timestamp, base_offset=first, **options))
+        built.append(_built_piece(piece, default_timestamp, first, options))
         first = None if first is None else first + len(piece)
     return built
 
 
-def _built_piece(piece: "pa.RecordBatch", **options: Any) -> Batches:
-    """`options` as `build` names and types them."""
+def _built_piece(
+    piece: "pa.RecordBatch", default_timestamp: int, base_offset: int | None, options: "BuildOptions"
+) -> Batches:
     columns = {name: piece.column(name) for name in ("key", "headers", "timestamp") if name in piece.schema.names}
     return build(
         piece.column("value"),
         keys=columns.get("key"),
         headers=columns.get("headers"),
         timestamps=columns.get("timestamp"),
+        default_timestamp=default_timestamp,
+        base_offset=base_offset,
         **options,
     )
 
@@ -223,10 +242,10 @@ def _compressed_batch(batch: memoryview, codec: int, level: int | None) -> bytea
     return out
 
 
-# The columns of a caller: `build` says what they should be, and these find out what they are, hence Any.
+# The columns of a caller: `build` says what they should be, and these find out what they are.
 
 
-def _binary(name: str, column: Any) -> BinaryColumn | None:
+def _binary(name: str, column: object) -> BinaryColumn | None:
     if column is None or isinstance(column, BinaryColumn):
         return column
     if isinstance(column, (list, tuple)):
@@ -236,7 +255,7 @@ def _binary(name: str, column: Any) -> BinaryColumn | None:
     return BinaryColumn.from_pyarrow(_one(column))
 
 
-def _headers(column: Any) -> HeadersColumn | None:
+def _headers(column: object) -> HeadersColumn | None:
     if column is None or isinstance(column, HeadersColumn):
         return column
     if isinstance(column, (list, tuple)):
@@ -248,7 +267,9 @@ def _headers(column: Any) -> HeadersColumn | None:
 
 
 def _timestamps(column: Any, default_timestamp: int) -> memoryview | None:
-    """The column as a buffer; whether it holds an int64 for every row is the kernel's check."""
+    """The column as a buffer; whether it holds an int64 for every row is the kernel's check. Any: whether it is one at
+    all is for `memoryview` to say.
+    """
     if column is None:
         return None
     if isinstance(column, (list, tuple)):
@@ -270,11 +291,11 @@ def _listed_timestamps(listed: Sequence[int | None], default_timestamp: int) -> 
         return array("q", [fields.integer(f"record {row}: timestamp", time) for row, time in enumerate(times)])
 
 
-def _is_pyarrow(column: Any) -> bool:
+def _is_pyarrow(column: object) -> "TypeGuard[pa.Array | pa.ChunkedArray]":
     """An array, chunked or not; without importing pyarrow, which need not be there."""
     return hasattr(column, "null_count") and hasattr(column, "type")
 
 
-def _one(column: Any) -> Any:
+def _one(column: "pa.Array | pa.ChunkedArray") -> "pa.Array":
     """A chunked array as one array; joining its chunks is the only copy that pyarrow columns ever cost."""
     return column.combine_chunks() if hasattr(column, "chunks") else column

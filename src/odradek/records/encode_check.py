@@ -2,8 +2,6 @@
 
 Here belongs all that concerns a column as a whole: types, counts, sizes. What depends on single rows (offsets that
 descend, null header keys, records that are too large) is left to the loops, which visit every row anyway.
-
-Arguments are `Any`: what callers hand in is not known before it was looked at.
 """
 
 from typing import Any
@@ -21,7 +19,7 @@ _IDENTITY_FIELDS = (("attributes", 16), ("producer_id", 64), ("producer_epoch", 
 
 
 def checked_columns(
-    rows: Any, keys: Any, values: Any, headers: Any, timestamps: Any, default_timestamp: Any
+    rows: object, keys: object, values: object, headers: object, timestamps: object, default_timestamp: object
 ) -> tuple[int, memoryview | None, int]:
     """Refuses columns that cannot give `rows` rows; returns rows, timestamps and default timestamp, made plain."""
     rows = fields.natural("rows", rows, 32)
@@ -35,7 +33,7 @@ def checked_columns(
     return rows, times, checked_timestamp("default_timestamp", default_timestamp)
 
 
-def checked_timestamp(name: str, value: Any) -> int:
+def checked_timestamp(name: str, value: object) -> int:
     number = fields.integer(name, value)
     if number < layout.NO_TIMESTAMP:
         raise ValueError(f"{name} is {number}: milliseconds since 1970, or -1 for none")
@@ -51,12 +49,12 @@ def checked_identity(identity: object) -> Identity:
     return attributes, producer_id, producer_epoch, base_sequence
 
 
-def checked_limits(batch_bytes_max: Any, request_bytes_max: Any) -> tuple[int, int]:
+def checked_limits(batch_bytes_max: object, request_bytes_max: object) -> tuple[int, int]:
     request_limit = fields.size_limit("request_bytes_max", request_bytes_max)
     return min(fields.size_limit("batch_bytes_max", batch_bytes_max), request_limit), request_limit
 
 
-def checked_base_offset(base_offset: Any, rows: int) -> int | None:
+def checked_base_offset(base_offset: object, rows: int) -> int | None:
     """The first offset, if all `rows` of them fit into 64 bits."""
     if base_offset is None:
         return None
@@ -65,7 +63,7 @@ def checked_base_offset(base_offset: Any, rows: int) -> int | None:
     return first
 
 
-def timestamp_bytes(timestamps: Any, rows: int) -> memoryview:
+def timestamp_bytes(timestamps: object, rows: int) -> memoryview:
     """Native int64 for exactly `rows` rows: items of that type, or raw bytes of that size."""
     view = buffer_view("timestamps", timestamps)
     is_int64 = view.format in _INT64_FORMATS and view.itemsize == _TIMESTAMP_BYTES
@@ -78,6 +76,7 @@ def timestamp_bytes(timestamps: Any, rows: int) -> memoryview:
 
 
 def buffer_view(name: str, buffer: Any) -> memoryview:
+    """Any: whether it is a buffer is for `memoryview` to say."""
     try:
         view = memoryview(buffer)
     except TypeError:

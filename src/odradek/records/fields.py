@@ -3,7 +3,7 @@
 An encoder takes the common case by itself, a plain int or bytes that fits, and asks here for everything else: what is
 unusual but usable is made plain, what is not is refused. So both executors refuse the same, in the same words.
 
-A value is `Any` here: what callers hand in is not known before it was looked at, and Python's own functions look.
+What callers hand in is not known before it was looked at. A value is `Any` where one of Python's own functions looks.
 """
 
 from operator import index
@@ -27,7 +27,7 @@ def integer(name: str, value: Any, bits: int = 64) -> int:
     return number
 
 
-def natural(name: str, value: Any, bits: int = 64) -> int:
+def natural(name: str, value: object, bits: int = 64) -> int:
     if type(value) is int and 0 <= value <= BATCH_BYTES_LIMIT:  # most are, and this is the way of every call
         return value
     number = integer(name, value, bits)
@@ -36,7 +36,7 @@ def natural(name: str, value: Any, bits: int = 64) -> int:
     return number
 
 
-def size_limit(name: str, value: Any) -> int:
+def size_limit(name: str, value: object) -> int:
     """A limit for the size of a batch. More than a batch can ever be means: no limit but that."""
     return min(natural(name, value), BATCH_BYTES_LIMIT)
 
