@@ -14,7 +14,41 @@ from odradek.config.types import HIDDEN, PASSWORD, Type
 from odradek.config.validators import ANY, Validator
 
 if TYPE_CHECKING:
+    from typing import TypedDict, Unpack
+
     from odradek.config.parsed import Config
+
+    class OfRelease(TypedDict, total=False):
+        """The columns that may be others in another release."""
+
+        type: Type
+        default: object
+        validator: Validator
+        importance: str
+        update_mode: str | None
+        doc: str
+        internal: bool
+        synonyms: "tuple[Synonym, ...]"
+        not_served: Reason | None
+        partly: str | None
+
+    class Columns(OfRelease, total=False):
+        """All of them."""
+
+        name: str
+        only: str | None
+        in_3_3: OfRelease | None
+
+    class Keywords(TypedDict, total=False):
+        """Those that a row names."""
+
+        only: str | None
+        internal: bool
+        synonyms: "tuple[Synonym, ...]"
+        in_3_3: OfRelease | None
+        not_served: Reason | None
+        partly: str | None
+
 
 RELEASES = ("3.3", "4.3")
 
@@ -65,7 +99,7 @@ class Definition:
         only: str | None = None,
         internal: bool = False,
         synonyms: "tuple[Synonym, ...]" = (),
-        in_3_3: Mapping[str, Any] | None = None,  # columns and what they are there
+        in_3_3: "OfRelease | None" = None,  # columns and what they are there
         not_served: Reason | None = None,
         partly: str | None = None,
     ) -> None:
@@ -87,9 +121,9 @@ class Definition:
         """The row as the release profile has it."""
         return self if release != "3.3" or self._in_3_3 is None else self.like(in_3_3=None, **self._in_3_3)
 
-    def like(self, **changes: Any) -> "Definition":
+    def like(self, **changes: "Unpack[Columns]") -> "Definition":
         """This row with some columns changed: the security configs of brokers and clients share their text."""
-        columns: dict[str, Any] = {  # each of the type of its parameter
+        columns: Columns = {
             "name": self.name,
             "type": self.type,
             "default": self.default,
@@ -103,8 +137,9 @@ class Definition:
             "in_3_3": self._in_3_3,
             "not_served": self.not_served,
             "partly": self.partly,
+            **changes,
         }
-        return Definition(**{**columns, **changes})
+        return Definition(**columns)
 
     @property
     def is_required(self) -> bool:
@@ -125,10 +160,10 @@ class Definition:
         return self.not_served is None
 
     def parse(self, value: object) -> Any:
-        """The typed and checked value, or ConfigError."""
+        """The typed and checked value, or ConfigError. Any: what it is, the type of the row says."""
         return self.checked(self.type.parse(self.name, value))
 
-    def checked(self, value: object) -> Any:
+    def checked(self, value: object) -> object:
         if self.validator.drops_duplicates and isinstance(value, tuple):
             value = tuple(dict.fromkeys(value))
         if value is None and self.validator is ANY and self.default is not None:
@@ -152,7 +187,8 @@ class Synonym:
         self.name = name
         self.factor = factor
 
-    def convert(self, value: Any) -> Any:  # a value of the type of the row; only numbers have a factor
+    def convert(self, value: Any) -> Any:
+        """Any: a value of the type of the row. Only numbers have a factor."""
         return value if self.factor == 1 or value is None else value * self.factor
 
     def __eq__(self, other: object) -> bool:
@@ -259,7 +295,7 @@ def row(
     validator: Validator,
     importance: str,
     doc: str,
-    **more: Any,
+    **more: "Unpack[Keywords]",
 ) -> Definition:
     """A row of a table whose configs have no update mode of their own: clients, topics, groups, quotas."""
     return Definition(name, type, default, validator, importance, None, doc, **more)

@@ -14,7 +14,7 @@ _NAME_CHARS_MAX = 100  # of an unknown name, for which a similar one is looked f
 class Config(Mapping[str, Any]):
     """Every config of a release with its value. `given` holds the names that were set, `warnings` what was odd.
 
-    The type of a value is in its row of the table, which no type checker reads; a `Snapshot` has types.
+    A value is Any: its type is in its row of the table, which no type checker reads; a `Snapshot` has types.
     """
 
     __slots__ = ("_values", "given", "release", "table", "warnings")
@@ -23,7 +23,7 @@ class Config(Mapping[str, Any]):
         self,
         table: Table,
         release: str,
-        values: dict[str, Any],
+        values: dict[str, object],
         given: frozenset[str],
         warnings: tuple[str, ...] = (),
     ) -> None:
@@ -69,7 +69,7 @@ def typed(table: Table, values: Mapping[str, object], release: str) -> Config:
     if len(values) > _VALUES_MAX:
         raise ConfigError(f"{len(values)} configs are more than the {_VALUES_MAX} that are read")
     complete = table.prepare(values)
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for name, row in table.at(release).items():
         if name in complete:
             found[name] = row.parse(complete[name])
@@ -89,7 +89,7 @@ def check_rules(config: Config) -> None:
             raise ConfigError(reason)
 
 
-def _take_others(table: Table, values: Mapping[str, object], release: str, typed: dict[str, Any]) -> list[str]:
+def _take_others(table: Table, values: Mapping[str, object], release: str, typed: dict[str, object]) -> list[str]:
     """Adds the names that are no rows of the release, and returns a warning for each that nothing will read."""
     warnings = []
     for name, row in table.companions.items():
