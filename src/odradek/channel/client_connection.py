@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from odradek.broken_rule import present
 from odradek.channel.errors import SslAuthenticationFailed
 from odradek.channel.node import Node
-from odradek.channel.sasl_client import SaslClient, SaslExchange, Step
+from odradek.channel.sasl_client import SaslClient, SaslExchange, Step, Wait
 from odradek.protocol import errors, whole
 from odradek.protocol.apis import API_VERSIONS
 from odradek.protocol.declare import Request, Response
@@ -29,6 +29,7 @@ from odradek.protocol.messages.header import RequestHeader
 from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest
 from odradek.reactor.connection import Connection
 from odradek.reactor.frames import LENGTH, LENGTH_BYTES, read_length
+from odradek.reactor.pending import Pending
 from odradek.reactor.ports import READABLE, WRITABLE, Socket, Stream
 from odradek.reactor.selector import Selector
 from odradek.reactor.send_queue import Part
@@ -195,10 +196,29 @@ class ClientConnection(Connection):
         except KafkaError as error:
             self._refused(error)
             return
-        if step is not None:
+        if step is None:
+            self._authenticated(exchange)
+        elif isinstance(step, Wait):
+            self._step = None
+            self.selector.loop.submit(step.job).when_done(self._token_made)
+        else:
             self._take_step(step)
+
+    def _token_made(self, done: "Pending[bytes]") -> None:
+        """Whoever could not make a token cannot log in; one whose server was out of reach may try again."""
+        if self.is_closed:
             return
-        self._authenticated(exchange)
+        exchange = present(self._exchange, "who waits for a token logs in")
+        try:
+            self._take_step(exchange.made(done.value()))
+        except KafkaError as error:
+            self._refused(error)
+        except OSError as error:
+            self.close(f"no token to log in with: {error.strerror or error}")
+        except Exception as error:  # noqa: BLE001 - a program's own function may fail in any way
+            refusal = errors.SaslAuthenticationFailed(f"No token to log in with: {type(error).__qualname__}: {error}")
+            refusal.__cause__ = error
+            self._refused(refusal)
 
     def _authenticated(self, exchange: SaslExchange) -> None:
         self._step = None

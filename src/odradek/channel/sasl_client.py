@@ -6,12 +6,15 @@ A mechanism is a `SaslClient`; the exchange knows nothing of what is in its toke
 version of SaslAuthenticate decides what its answer can tell; the connection asks once more when it is through, as who
 is authenticated may be told more.
 
+A token that takes its time, because a password is to be hashed or a server to be asked, is a job: the exchange gives a
+`Wait`, whoever has it runs the job and hands in what it returns.
+
 Sessions that end (connections.max.reauth.ms) are told in `session_lifetime_ms`. Before that time is up the connection
 begins the exchange once more (KIP-368), from SaslHandshake on, with a new `SaslClient`.
 """
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from odradek.broken_rule import instance
 from odradek.channel.api_versions import NodeApiVersions, known_versions, next_attempt
@@ -21,18 +24,20 @@ from odradek.protocol.declare import Request, Response
 from odradek.protocol.messages.k17_sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
 from odradek.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from odradek.reactor.ports import JobOf
 
 SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
 WRAPPED_TOKENS_HANDSHAKE = 1  # the version from which on tokens are SaslAuthenticate requests (KIP-152)
 
 
 class SaslClient(Protocol):
-    """One exchange of one mechanism: PLAIN is here; SCRAM, OAUTHBEARER and the like plug in with the same two."""
+    """One exchange of one mechanism: PLAIN is here, SCRAM and OAUTHBEARER are in files of their own."""
 
     mechanism: str
 
-    def token(self, challenge: bytes) -> bytes | None:
-        """The next token in answer to a challenge (empty at the beginning); None once there is nothing more to say.
+    def token(self, challenge: bytes) -> "bytes | JobOf[bytes] | None":
+        """The next token in answer to a challenge (empty at the beginning), or the job that makes it; None once there
+        is nothing more to say.
 
         SaslAuthenticationFailed if the server has not proved itself.
         """
@@ -63,8 +68,16 @@ class PlainSaslClient:
 Step = tuple[Request, int]  # a request and its version
 
 
+class Wait(NamedTuple):
+    """A job makes the next token: `SaslExchange.made` takes it."""
+
+    job: "JobOf[bytes]"
+
+
 class SaslExchange:
-    """`begin` and every `answered` give the next request, or None when the server is convinced."""
+    """`begin`, every `answered` and every `made` give the next request; `answered` gives None when the server is
+    convinced, and a `Wait` when the next request is in the making.
+    """
 
     __slots__ = (
         "_authenticate_version",
@@ -91,7 +104,7 @@ class SaslExchange:
         self._client = self._make_client()
         return self._shake_hands()
 
-    def answered(self, response: Response) -> Step | None:
+    def answered(self, response: Response) -> Step | Wait | None:
         """Raises what the server refused us with."""
         if isinstance(response, ApiVersionsResponse):
             return self._api_versions(response)
@@ -112,7 +125,7 @@ class SaslExchange:
     def _shake_hands(self) -> Step:
         return SaslHandshakeRequest(mechanism=self._client.mechanism), WRAPPED_TOKENS_HANDSHAKE
 
-    def _handshake(self, response: SaslHandshakeResponse) -> Step | None:
+    def _handshake(self, response: SaslHandshakeResponse) -> Step | Wait | None:
         if response.error_code == errors.UnsupportedSaslMechanism.code:
             raise errors.UnsupportedSaslMechanism(
                 f"The broker does not offer {self._client.mechanism}; it has {', '.join(response.mechanisms)}."
@@ -120,11 +133,17 @@ class SaslExchange:
         errors.raise_for(response.error_code)
         return self._next(b"")
 
-    def _authenticate(self, response: SaslAuthenticateResponse) -> Step | None:
+    def _authenticate(self, response: SaslAuthenticateResponse) -> Step | Wait | None:
         errors.raise_for(response.error_code, response.error_message or None)
         self.session_lifetime_ms = response.session_lifetime_ms
         return self._next(bytes(response.auth_bytes))
 
-    def _next(self, challenge: bytes) -> Step | None:
+    def made(self, token: bytes) -> Step:
+        """A job has made the token."""
+        return SaslAuthenticateRequest(auth_bytes=token), self._authenticate_version
+
+    def _next(self, challenge: bytes) -> Step | Wait | None:
         token = self._client.token(challenge)
-        return None if token is None else (SaslAuthenticateRequest(auth_bytes=token), self._authenticate_version)
+        if token is None:
+            return None
+        return self.made(token) if isinstance(token, bytes) else Wait(token)

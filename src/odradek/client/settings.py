@@ -11,6 +11,7 @@ import logging
 import re
 from collections.abc import Iterable, Mapping
 
+from odradek.client import python_names
 from odradek.config import ignored
 from odradek.config.definition import Table
 from odradek.config.errors import ConfigError
@@ -35,13 +36,16 @@ _SERIALIZERS = {
 
 
 class ClientConfig(Config):
-    """The parsed configs, and `originals`: all that the program gave, known or not, for the plugins that are made."""
+    """The parsed configs; `originals`, all that the program gave, known or not, for the plugins that are made; and
+    those that only programs of Python have.
+    """
 
-    __slots__ = ("originals",)
+    __slots__ = ("originals", "python_names")
 
-    def __init__(self, config: Config, originals: Mapping[str, object]) -> None:
+    def __init__(self, config: Config, originals: Mapping[str, object], names: Mapping[str, object]) -> None:
         super().__init__(config.table, config.release, dict(config), config.given, config.warnings)
         self.originals = originals
+        self.python_names = names
 
 
 def client_config(table: Table, mapping: Mapping[str, object] | None, keywords: Mapping[str, object]) -> ClientConfig:
@@ -52,7 +56,9 @@ def client_config(table: Table, mapping: Mapping[str, object] | None, keywords: 
             raise TypeError(f"{name} is given twice: in the mapping and as the keyword {keyword}")
         given[name] = value
     values = {name: value for name, value in given.items() if value is not None}
-    config = ClientConfig(_parsed(table, values), values)
+    originals = dict(values)
+    names = python_names.taken(values)
+    config = ClientConfig(_parsed(table, values), originals, names)
     for warning in (*config.warnings, *ignored.lines(ignored.in_file(config))):
         _logger.warning("%s", warning)
     return config
@@ -80,11 +86,11 @@ def bootstrap_addresses(servers: Iterable[str]) -> list[tuple[str, int]]:
 
 def _dotted(table: Table, keyword: str) -> str:
     name = keyword.replace("_", ".")
-    if name in table.at(RELEASE):
+    if name in table.at(RELEASE) or name in python_names.NAMES or name in python_names.SAME:
         return name
     from difflib import get_close_matches  # only a mistake needs it
 
-    known = [each.replace(".", "_") for each in table.at(RELEASE)]
+    known = [each.replace(".", "_") for each in (*table.at(RELEASE), *python_names.NAMES)]
     near = get_close_matches(keyword, known, 1)
     hint = f"; did you mean {near[0]}?" if near else ""
     raise TypeError(f"{keyword} is no config of a client of kind {table.name}{hint}")

@@ -48,7 +48,13 @@ SERVED = frozenset(
         "retry.backoff.max.ms",
         "retry.backoff.ms",
         "sasl.jaas.config",
+        "sasl.login.read.timeout.ms",
         "sasl.mechanism",
+        "sasl.oauthbearer.client.credentials.client.id",
+        "sasl.oauthbearer.client.credentials.client.secret",
+        "sasl.oauthbearer.header.urlencode",
+        "sasl.oauthbearer.scope",
+        "sasl.oauthbearer.token.endpoint.url",
         "security.protocol",
         "socket.connection.setup.timeout.max.ms",
         "socket.connection.setup.timeout.ms",
@@ -65,7 +71,11 @@ SERVED = frozenset(
         "ssl.truststore.type",
     }
 )
-PARTLY = {"sasl.mechanism": "PLAIN only", "ssl.keystore.type": "PEM only", "ssl.truststore.type": "PEM only"}
+PARTLY = {
+    "sasl.mechanism": "no GSSAPI",
+    "ssl.keystore.type": "PEM only",
+    "ssl.truststore.type": "PEM only",
+}
 
 
 def _marked(row: Definition) -> Definition:

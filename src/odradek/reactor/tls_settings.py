@@ -10,6 +10,8 @@ class TlsSettings(NamedTuple):
     certificate_chain: str = ""  # PEM, the own certificate first
     key: str = ""  # PEM
     keystore_path: str = ""  # a file with both
+    certificate_path: str = ""  # a file with the certificates alone, or with the key, too
+    key_path: str = ""  # a file with the key, if it is not with the certificates
     key_password: str = ""
     trusted_certificates: str = ""  # PEM
     truststore_path: str = ""

@@ -76,8 +76,16 @@ def test_what_is_no_address(given):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "SCRAM-SHA-256"}, "PLAIN is the mechanism that is"),
-        ({"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}, "set sasl.jaas.config"),
+        (
+            {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "GSSAPI"},
+            "the mechanisms that are built are PLAIN",
+        ),
+        ({"security.protocol": "SASL_PLAINTEXT"}, "set sasl.mechanism: it may be PLAIN, SCRAM-SHA-256"),
+        ({"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}, "set sasl.jaas.config, or sasl_username"),
+        (
+            {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "OAUTHBEARER"},
+            "needs a token: give sasl_oauth_tok",
+        ),
         ({"security.protocol": "SSL", "ssl.truststore.location": "x.jks"}, "only PEM is read"),
         (
             {

@@ -78,6 +78,9 @@ def _openssl_name(suite: str) -> str:
 
 
 def _load_own(context: "ssl.SSLContext", settings: TlsSettings) -> None:
+    if settings.certificate_path or settings.key_path:
+        _load_pair(context, settings)
+        return
     if not (settings.keystore_path or settings.certificate_chain):
         if settings.is_server:
             raise TlsSettingsError("a TLS listener needs a certificate: set ssl.keystore.location or its PEM texts")
@@ -85,6 +88,22 @@ def _load_own(context: "ssl.SSLContext", settings: TlsSettings) -> None:
     text = _read(settings.keystore_path, "ssl.keystore.location") or f"{settings.key}\n{settings.certificate_chain}\n"
     where = f"ssl.keystore.location={settings.keystore_path}: " if settings.keystore_path else ""
     _load_chain(context, text, settings.key_password, where)
+
+
+def _load_pair(context: "ssl.SSLContext", settings: TlsSettings) -> None:
+    """The two files that programs of Python are used to; one may hold both."""
+    if not settings.certificate_path:
+        raise TlsSettingsError("ssl_keyfile is given without ssl_certfile: a key is of no use without its certificate")
+    text = _read(settings.key_path, "ssl_keyfile") + "\n" + _read(settings.certificate_path, "ssl_certfile")
+    files = settings.certificate_path + (f" and {settings.key_path}" if settings.key_path else "")
+    _load_chain(context, text, settings.key_password, f"{files}: ")
+
+
+def client_context(context: "ssl.SSLContext") -> "TlsContext":
+    """What a program has made itself."""
+    from odradek.reactor.tls import TlsContext
+
+    return TlsContext(context, is_server=False)
 
 
 def _load_chain(context: "ssl.SSLContext", text: str, password: str, where: str) -> None:
