@@ -70,9 +70,7 @@ class Broker:
         resource = AlterConfigsResource(
             resource_type=4, resource_name="", configs=[AlterableConfig(name=name, config_operation=0, value=value)]
         )
-        outcomes = self.harness.run(
-            lambda core: core.alter_configs([resource], is_incremental=True, validate_only=False)
-        )
+        outcomes = self.harness.run(lambda core: core.incremental_alter_configs([resource], validate_only=False))
         assert outcomes[0][1] is None
 
     def ask(self, item: dict[str, Any]) -> Any:

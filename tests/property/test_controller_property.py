@@ -138,7 +138,7 @@ class ControllerMachine(RuleBasedStateMachine):
     def configure(self, name: str, key: str, value: int, op: int) -> None:
         config = k44.AlterableConfig(name=key, config_operation=op, value=str(value))
         resource = k44.AlterConfigsResource(resource_type=2, resource_name=name, configs=[config])
-        self._run(lambda core: core.alter_configs([resource], is_incremental=True, validate_only=False))
+        self._run(lambda core: core.incremental_alter_configs([resource], validate_only=False))
 
     @rule(name=NAMES)
     def add_acl(self, name: str) -> None:

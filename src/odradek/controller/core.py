@@ -12,8 +12,8 @@ The modules of the events know the state and not the core. They are imported whe
 not wait for them.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from odradek.controller.producer_ids import BLOCK_SIZE
 from odradek.controller.state import ControllerState
@@ -24,12 +24,15 @@ from odradek.protocol.messages import metadata_cluster as cluster
 from odradek.replicated.decision import Decision
 
 if TYPE_CHECKING:
+    from odradek.controller.config_changes import Outcome
     from odradek.protocol.messages import k19_create_topics as k19
     from odradek.protocol.messages import k20_delete_topics as k20
     from odradek.protocol.messages import k30_create_acls as k30
     from odradek.protocol.messages import k31_delete_acls as k31
+    from odradek.protocol.messages import k33_alter_configs as k33
     from odradek.protocol.messages import k37_create_partitions as k37
     from odradek.protocol.messages import k43_elect_leaders as k43
+    from odradek.protocol.messages import k44_incremental_alter_configs as k44
     from odradek.protocol.messages import k45_alter_partition_reassignments as k45
     from odradek.protocol.messages import k46_list_partition_reassignments as k46
     from odradek.protocol.messages import k49_alter_client_quotas as k49
@@ -176,15 +179,22 @@ class ControllerCore(ControllerState):
 
     # Events: the cluster as a whole
 
-    def alter_configs(self, resources: Iterable[Any], *, is_incremental: bool, validate_only: bool) -> Decision[Any]:
-        """The response is a list of (resource, KafkaError or None), in the order of the request.
-
-        Any: `is_incremental` says of which of the two requests the resources are.
-        """
+    def alter_configs(
+        self, resources: "Sequence[k33.AlterConfigsResource]", *, validate_only: bool
+    ) -> "Decision[list[Outcome[k33.AlterConfigsResource]]]":
+        """The response is a list of (resource, KafkaError or None), in the order of the request."""
         from odradek.controller import config_changes
 
-        change = config_changes.incremental if is_incremental else config_changes.replace_all
-        records, outcomes = change(self, list(resources))
+        records, outcomes = config_changes.replace_all(self, resources)
+        return Decision(self.versioned(() if validate_only else records), outcomes)
+
+    def incremental_alter_configs(
+        self, resources: "Sequence[k44.AlterConfigsResource]", *, validate_only: bool
+    ) -> "Decision[list[Outcome[k44.AlterConfigsResource]]]":
+        """The response is one as that of `alter_configs`."""
+        from odradek.controller import config_changes
+
+        records, outcomes = config_changes.incremental(self, resources)
         return Decision(self.versioned(() if validate_only else records), outcomes)
 
     def update_features(

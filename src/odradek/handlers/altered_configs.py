@@ -19,7 +19,8 @@ from odradek.security import acl
 _OPERATIONS = ("SET", "DELETE", "APPEND", "SUBTRACT")
 
 
-# Both APIs have classes of their own for these, with the same fields; a config of the incremental one has an operation.
+# Any: both APIs have classes of their own for these, with the same fields; a config of the incremental one has an
+# operation, and `is_incremental` says which one it is.
 AlterRequest: TypeAlias = Any
 Resource: TypeAlias = Any
 

@@ -20,12 +20,10 @@ PRODUCE, FETCH = 0, 1
 CODE_FIELDS = ("error_code", "partition_error_code")  # not why the configs of a new topic are not told
 FETCH_CODES = 2  # that of the whole answer and that of its partition
 
-# Any struct may be walked, by the names of its fields: hence `Any`.
-
 Codes = defaultdict[int, int]  # how often each code
-Count = Callable[[Any], None]  # takes an answer
-_Walk = Callable[[Any, Codes], None]
-_Get = Callable[[Any], Any]
+Count = Callable[[Response], None]
+_Walk = Callable[[Struct, Codes], None]
+_Get = Callable[[Struct], Any]  # Any: a struct is walked by the names of its fields, whatever these hold
 
 
 class ErrorCounts:
@@ -80,14 +78,14 @@ def _walk(struct: type[Struct], version: int) -> _Walk:
 
 
 def _leaf(code: _Get) -> _Walk:
-    def walk(value: Any, codes: Codes) -> None:
+    def walk(value: Struct, codes: Codes) -> None:
         codes[code(value)] += 1
 
     return walk
 
 
 def _branch(items: _Get, each: _Walk) -> _Walk:
-    def walk(value: Any, codes: Codes) -> None:
+    def walk(value: Struct, codes: Codes) -> None:
         for item in items(value) or ():
             each(item, codes)
 
@@ -95,7 +93,7 @@ def _branch(items: _Get, each: _Walk) -> _Walk:
 
 
 def _struct(own: list[_Get], parts: list[tuple[_Get, bool, _Walk]]) -> _Walk:
-    def walk(value: Any, codes: Codes) -> None:
+    def walk(value: Struct, codes: Codes) -> None:
         for code in own:
             codes[code(value)] += 1
         for get, is_array, each in parts:
@@ -107,7 +105,7 @@ def _struct(own: list[_Get], parts: list[tuple[_Get, bool, _Walk]]) -> _Walk:
     return walk
 
 
-def _nothing(value: Any, codes: Codes) -> None:
+def _nothing(value: Struct, codes: Codes) -> None:
     """Counts nothing: there is no error code in such a struct."""
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 if TYPE_CHECKING:
     from odradek.handlers.call import AnyCall
     from odradek.handlers.serves import Refuse
-    from odradek.protocol.declare import Request
+    from odradek.protocol.declare import Request, Response
 
 # Has the handler carry out a request, and gives its response: of a class that follows from the API alone, hence Any.
 Handle = Callable[["Request"], Awaitable[Any]]
@@ -21,7 +21,7 @@ class StandIn(Protocol):
 
     def __call__(
         self, call: "AnyCall", request: "Request", handle: Handle, refuse: "Refuse"
-    ) -> Coroutine[object, None, Any]: ...
+    ) -> "Coroutine[object, None, Response | None]": ...
 
 
 class FaultAction(NamedTuple):

@@ -39,7 +39,7 @@ async def initialize_share_group_state(
     return _response(results)
 
 
-def _response(results: dict[bytes, list[Result]]) -> InitializeShareGroupStateResponse:
+def _response(results: dict[bytes, list[Result[None]]]) -> InitializeShareGroupStateResponse:
     return InitializeShareGroupStateResponse(
         results=[
             InitializeStateResult(

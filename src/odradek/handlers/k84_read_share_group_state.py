@@ -4,6 +4,8 @@ To the share coordinator. Who may: CLUSTER_ACTION on the cluster, which brokers 
 Errors, per partition: FENCED_LEADER_EPOCH, UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST, those of the coordinator.
 """
 
+from typing import TYPE_CHECKING
+
 from odradek.handlers.call import BrokerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
@@ -20,6 +22,9 @@ from odradek.protocol.messages.k84_read_share_group_state import (
 )
 from odradek.security.acl import CLUSTER_ACTION
 
+if TYPE_CHECKING:
+    from odradek.coordinator.share.state import ShareState
+
 
 def refuse(request: ReadShareGroupStateRequest, error: errors.KafkaError, version: int) -> ReadShareGroupStateResponse:
     return _response(refused(request.topics, error))
@@ -32,7 +37,7 @@ async def read_share_group_state(call: BrokerCall, request: ReadShareGroupStateR
     return _response(results)
 
 
-def _response(results: dict[bytes, list[Result]]) -> ReadShareGroupStateResponse:
+def _response(results: "dict[bytes, list[Result[ShareState]]]") -> ReadShareGroupStateResponse:
     return ReadShareGroupStateResponse(
         results=[
             ReadStateResult(topic_id=Uuid(topic_id), partitions=[_result(each) for each in of_topic])
@@ -41,7 +46,7 @@ def _response(results: dict[bytes, list[Result]]) -> ReadShareGroupStateResponse
     )
 
 
-def _result(each: Result) -> PartitionResult:
+def _result(each: "Result[ShareState]") -> PartitionResult:
     if each.value is None:
         return PartitionResult(partition=each.partition, **each.code_and_message)
     return PartitionResult(

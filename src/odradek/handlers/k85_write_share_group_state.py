@@ -41,7 +41,7 @@ async def write_share_group_state(
     return _response(results)
 
 
-def _response(results: dict[bytes, list[Result]]) -> WriteShareGroupStateResponse:
+def _response(results: dict[bytes, list[Result[None]]]) -> WriteShareGroupStateResponse:
     return WriteShareGroupStateResponse(
         results=[
             WriteStateResult(

@@ -35,7 +35,7 @@ async def delete_share_group_state(
     return _response(results)
 
 
-def _response(results: dict[bytes, list[Result]]) -> DeleteShareGroupStateResponse:
+def _response(results: dict[bytes, list[Result[None]]]) -> DeleteShareGroupStateResponse:
     return DeleteShareGroupStateResponse(
         results=[
             DeleteStateResult(

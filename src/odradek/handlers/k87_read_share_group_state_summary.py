@@ -6,6 +6,8 @@ To the share coordinator. Who may: CLUSTER_ACTION on the cluster, which brokers 
 Errors, per partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST, those of the coordinator.
 """
 
+from typing import TYPE_CHECKING
+
 from odradek.handlers.call import BrokerCall
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
@@ -21,6 +23,9 @@ from odradek.protocol.messages.k87_read_share_group_state_summary import (
 )
 from odradek.replica.share.persisted import UNINITIALIZED_OFFSET
 from odradek.security.acl import CLUSTER_ACTION
+
+if TYPE_CHECKING:
+    from odradek.coordinator.share.state import ShareState
 
 
 def refuse(
@@ -38,7 +43,7 @@ async def read_share_group_state_summary(
     return _response(results)
 
 
-def _response(results: dict[bytes, list[Result]]) -> ReadShareGroupStateSummaryResponse:
+def _response(results: "dict[bytes, list[Result[ShareState | None]]]") -> ReadShareGroupStateSummaryResponse:
     return ReadShareGroupStateSummaryResponse(
         results=[
             ReadStateSummaryResult(topic_id=Uuid(topic_id), partitions=[_result(each) for each in of_topic])
@@ -47,7 +52,7 @@ def _response(results: dict[bytes, list[Result]]) -> ReadShareGroupStateSummaryR
     )
 
 
-def _result(each: Result) -> PartitionResult:
+def _result(each: "Result[ShareState | None]") -> PartitionResult:
     if each.value is None:  # of nothing that was set up there is no start offset either
         return PartitionResult(
             partition=each.partition, start_offset=UNINITIALIZED_OFFSET, leader_epoch=0, **each.code_and_message

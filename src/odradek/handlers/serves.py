@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 Returned: TypeAlias = "Response | Pending[Any] | Coroutine[object, None, Response | None] | None"
 
 # A registered handler. `serves` has checked what it takes against its listener and its API, and what it returns; from
-# then on the dispatcher alone calls it, for whatever API, and sees by `is_async` which of the above it gets.
+# then on the dispatcher alone calls it, for whatever API, and sees by `is_async` which of the above it gets: hence Any.
 Handler = Callable[["Call[Any]", Any], Any]
-Refuse = Callable[[Any, "KafkaError", int], Response]  # takes the request, the error and the version
+Refuse = Callable[[Any, "KafkaError", int], Response]  # takes the request of whatever API, the error, the version
 
 S = TypeVar("S", bound="Services")
 Rq = TypeVar("Rq", bound=Request)
@@ -144,7 +144,7 @@ def serves(
     refuse: "Callable[[Rq, KafkaError, int], Response] | None" = None,
     is_read: bool = False,
     counts_errors: bool = False,
-) -> "Register[Any, Rq]":
+) -> "Register[Any, Rq]":  # Any: with which services it works is what `on` says, above
     """Registers the handler of an API. `allow` is what the whole request needs; it asks itself for each item."""
     low, high = parse_versions(versions)
 

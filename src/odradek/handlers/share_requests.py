@@ -1,7 +1,7 @@
 """What ShareFetch and ShareAcknowledge have in common: who asks, and what became of records."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from odradek.handlers.call import BrokerCall
 from odradek.handlers.share_feature import MEMBER_ID_CHARACTERS_MAX, demand_share_groups, shares_of
@@ -11,6 +11,10 @@ from odradek.replica.share.manager import Results
 from odradek.replica.share.partition import RENEW, TYPES, Acknowledgement
 from odradek.replica.share.sessions import ShareSession
 from odradek.security.acl import GROUP, READ, TOPIC
+
+if TYPE_CHECKING:
+    from odradek.protocol.messages.k78_share_fetch import FetchTopic
+    from odradek.protocol.messages.k79_share_acknowledge import AcknowledgeTopic
 
 RENEW_VERSION_MIN = 2
 
@@ -38,12 +42,9 @@ def keep_session(call: BrokerCall, session: ShareSession) -> None:
 
 
 def acknowledged(
-    call: BrokerCall, topics: Iterable[Any], *, is_renew: bool
+    call: BrokerCall, topics: "Iterable[FetchTopic | AcknowledgeTopic]", *, is_renew: bool
 ) -> tuple[dict[TopicIdPartition, list[Acknowledgement]], Results]:
-    """What a request acknowledges, by share-partition; and the share-partitions that are refused unseen.
-
-    `topics` are those of either API: two classes with the same fields.
-    """
+    """What a request acknowledges, by share-partition; and the share-partitions that are refused unseen."""
     wanted: dict[TopicIdPartition, list[Acknowledgement]] = {}
     refused: Results = {}
     for topic in topics:

@@ -1,21 +1,39 @@
 """Requests about the state of many share-partitions, one after the other; each has its own result."""
 
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from odradek.protocol import errors
 from odradek.replica.share.persisted import SharePartitionKey
 
-# What stands here for `Any` is the same in five APIs, each with classes of its own: a topic has `topic_id` and
-# `partitions`, a partition has `partition`; what an act comes to is that API's own business.
+# Five APIs ask alike, each with classes of its own.
 
 
-class Result(NamedTuple):
+class Partition(Protocol):
+    """What a request says of one share-partition."""
+
+    @property
+    def partition(self) -> int: ...
+
+
+P = TypeVar("P", bound=Partition)
+P_co = TypeVar("P_co", bound=Partition, covariant=True)
+V = TypeVar("V")
+
+
+class Topic(Protocol[P_co]):
+    @property
+    def topic_id(self) -> bytes: ...
+    @property
+    def partitions(self) -> Sequence[P_co]: ...
+
+
+class Result(NamedTuple, Generic[V]):
     """What became of one share-partition: a value, or an error."""
 
     topic_id: bytes
     partition: int
-    value: Any
+    value: V | None
     error: errors.KafkaError | None
 
     @property
@@ -25,12 +43,11 @@ class Result(NamedTuple):
         return {} if error is None else {"error_code": error.code, "error_message": error.message}
 
 
-Act = Callable[[SharePartitionKey, Any], Awaitable[Any]]  # takes the share-partition, and what the request says of it
-
-
-async def each(group_id: str, topics: Iterable[Any], act: Act) -> dict[bytes, list[Result]]:
+async def each(
+    group_id: str, topics: Iterable[Topic[P]], act: Callable[[SharePartitionKey, P], Awaitable[V]]
+) -> dict[bytes, list[Result[V]]]:
     """Does the act for one share-partition after the other. Results by topic, in the order of the request."""
-    results: dict[bytes, list[Result]] = {}
+    results: dict[bytes, list[Result[V]]] = {}
     for topic in topics:
         topic_id = bytes(topic.topic_id)
         of_topic = results.setdefault(topic_id, [])
@@ -43,7 +60,7 @@ async def each(group_id: str, topics: Iterable[Any], act: Act) -> dict[bytes, li
     return results
 
 
-def refused(topics: Iterable[Any], error: errors.KafkaError) -> dict[bytes, list[Result]]:
+def refused(topics: Iterable[Topic[Partition]], error: errors.KafkaError) -> dict[bytes, list[Result[V]]]:
     """The results of a request that is refused as a whole: each share-partition gets the error."""
     return {
         bytes(topic.topic_id): [Result(bytes(topic.topic_id), each.partition, None, error) for each in topic.partitions]

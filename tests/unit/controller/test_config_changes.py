@@ -24,9 +24,7 @@ def harness() -> Harness:
 def alter(harness: Harness, kind: int, name: str, *configs: tuple[str, int, str | None], validate_only: bool = False):
     items = [k44.AlterableConfig(name=key, config_operation=op, value=value) for key, op, value in configs]
     resource = k44.AlterConfigsResource(resource_type=kind, resource_name=name, configs=items)
-    outcomes = harness.run(
-        lambda core: core.alter_configs([resource], is_incremental=True, validate_only=validate_only)
-    )
+    outcomes = harness.run(lambda core: core.incremental_alter_configs([resource], validate_only=validate_only))
     error = outcomes[0][1]
     return (0, None) if error is None else (error.code, error.message)
 
@@ -158,15 +156,13 @@ def test_the_legacy_form_replaces_everything(harness: Harness) -> None:
     resource = k33.AlterConfigsResource(
         resource_type=TOPIC, resource_name="t", configs=[k33.AlterableConfig(name="segment.ms", value="8000")]
     )
-    harness.run(lambda core: core.alter_configs([resource], is_incremental=False, validate_only=False))
+    harness.run(lambda core: core.alter_configs([resource], validate_only=False))
     assert harness.core.configs.of(TOPIC, "t") == {"segment.ms": "8000"}
 
 
 def test_a_resource_may_come_once_in_a_request(harness: Harness) -> None:
     resource = k44.AlterConfigsResource(resource_type=TOPIC, resource_name="t", configs=[])
-    outcomes: Any = harness.run(
-        lambda core: core.alter_configs([resource, resource], is_incremental=True, validate_only=False)
-    )
+    outcomes: Any = harness.run(lambda core: core.incremental_alter_configs([resource, resource], validate_only=False))
     assert [error.message for _, error in outcomes] == ["Each resource must appear at most once."] * 2
 
 

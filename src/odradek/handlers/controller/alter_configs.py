@@ -1,7 +1,7 @@
 """What AlterConfigs and IncrementalAlterConfigs have in common: who may, and how each resource is answered."""
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from odradek.config.vocabulary import GROUP, TOPIC
 from odradek.handlers.call import ControllerCall
@@ -16,20 +16,34 @@ from odradek.protocol.errors import (
 )
 from odradek.security import acl
 
-Resource: TypeAlias = Any  # of either API: two classes with the same fields
+if TYPE_CHECKING:
+    from odradek.controller.core import ControllerCore
+    from odradek.replicated.decision import Decision
 
+
+class Resource(Protocol):
+    """Of either API."""
+
+    @property
+    def resource_type(self) -> int: ...
+    @property
+    def resource_name(self) -> str: ...
+
+
+R = TypeVar("R", bound=Resource)
 T = TypeVar("T", bound=Struct)
 
 
 async def alter(
-    call: ControllerCall, resources: Sequence[Resource], answer: type[T], *, is_incremental: bool, validate_only: bool
+    call: ControllerCall,
+    resources: Sequence[R],
+    answer: type[T],
+    change: "Callable[[ControllerCore, list[R]], Decision[list[tuple[R, KafkaError | None]]]]",
 ) -> list[T]:
-    """One answer per resource, in the order of the request."""
+    """One answer per resource, in the order of the request; `change` is made for those that the caller may alter."""
     refused = {id(item): error for item in resources if (error := _refusal(call, item)) is not None}
     allowed = [item for item in resources if id(item) not in refused]
-    outcomes: list[tuple[Resource, KafkaError | None]] = await call.services.controller.run(
-        lambda core: core.alter_configs(allowed, is_incremental=is_incremental, validate_only=validate_only)
-    )
+    outcomes = await call.services.controller.run(lambda core: change(core, allowed))
     errors = {id(item): error for item, error in outcomes} | refused
     return [_answer(item, errors[id(item)], answer) for item in resources]
 

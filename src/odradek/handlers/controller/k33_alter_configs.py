@@ -25,7 +25,6 @@ async def alter_configs(call: ControllerCall, request: AlterConfigsRequest) -> A
         call,
         request.resources,
         AlterConfigsResourceResponse,
-        is_incremental=False,
-        validate_only=request.validate_only,
+        lambda core, allowed: core.alter_configs(allowed, validate_only=request.validate_only),
     )
     return AlterConfigsResponse(responses=responses)

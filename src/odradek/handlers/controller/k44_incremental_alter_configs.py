@@ -26,7 +26,6 @@ async def incremental_alter_configs(
         call,
         request.resources,
         AlterConfigsResourceResponse,
-        is_incremental=True,
-        validate_only=request.validate_only,
+        lambda core, allowed: core.incremental_alter_configs(allowed, validate_only=request.validate_only),
     )
     return IncrementalAlterConfigsResponse(responses=responses)
