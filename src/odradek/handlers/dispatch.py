@@ -305,7 +305,8 @@ class Dispatcher(Generic[S]):
     ) -> Pending[Any]:
         """Answers a request of this very process: the route of forwarding and of what a broker asks itself.
 
-        The response is of the class that belongs to the request's, which mypy does not see. The message is a value on both sides: whoever sent it does not change it afterwards.
+        The response is of the class that belongs to the request's, which mypy does not see. The message is a value on
+        both sides: whoever sent it does not change it afterwards.
         """
         key = present(request.api_key, "every request has an API key")
         connection = LocalConnection(principal, listener, address)
