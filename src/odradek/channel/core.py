@@ -65,8 +65,8 @@ class ByVersion(NamedTuple):
 
 
 class Send(NamedTuple):
-    request: Request
-    version: int
+    request: Request | ByVersion
+    version: int | None  # None: the newest that both sides know
     destination: Destination
     token: object  # compared by identity
 

@@ -12,7 +12,7 @@ does about it.
 from collections.abc import Callable, Iterator
 
 from odradek.channel.channel import Channel
-from odradek.channel.core import LEADER, Core, Send
+from odradek.channel.core import LEADER, ByVersion, Core, Send
 from odradek.channel.in_flight import PendingResponse
 from odradek.protocol import errors
 from odradek.protocol.declare import Request, Response
@@ -64,7 +64,7 @@ class Driver:
             self._timer.cancel()
 
     def _send(self, send: Send) -> None:
-        timeout_ms = self._timeout_ms(send.request)
+        timeout_ms = None if isinstance(send.request, ByVersion) else self._timeout_ms(send.request)
         answered = self._channel.send(send.destination, send.request, version=send.version, timeout_ms=timeout_ms)
         answered.when_done(lambda done: self._answered(send, done))
 

@@ -82,7 +82,7 @@ class BinaryColumn:
         return cls(len(plain), memoryview(ends).cast("B"), data, validity, null_count=nulls, is_large=True)
 
     def to_pyarrow(self, *, is_string: bool = False) -> "pa.Array":
-        pa = _pyarrow()
+        pa = arrow_module()
         small, large = (pa.string(), pa.large_string()) if is_string else (pa.binary(), pa.large_binary())
         buffers = [_py_buffer(self.validity), _py_buffer(self.offsets), _py_buffer(self.data)]
         return pa.Array.from_buffers(
@@ -92,7 +92,7 @@ class BinaryColumn:
     @classmethod
     def from_pyarrow(cls, column: "pa.Array") -> "BinaryColumn":
         """A binary or string array, of either offset width, sliced or not; its buffers are shared."""
-        pa = _pyarrow()
+        pa = arrow_module()
         types, kind = pa.types, column.type
         if types.is_dictionary(kind) or types.is_binary_view(kind) or types.is_string_view(kind):
             column = column.cast(pa.large_binary())
@@ -163,7 +163,7 @@ class HeadersColumn:
         return cls(len(lists), memoryview(ends).cast("B"), keys, values, is_large=True)
 
     def to_pyarrow(self) -> "pa.Array":
-        pa = _pyarrow()
+        pa = arrow_module()
         keys = _valid_strings(self.keys)
         pair = pa.StructArray.from_arrays([keys, self.values.to_pyarrow()], names=["key", "value"])
         kind = pa.large_list(pair.type) if self.is_large else pa.list_(pair.type)
@@ -173,7 +173,7 @@ class HeadersColumn:
     @classmethod
     def from_pyarrow(cls, column: "pa.Array") -> "HeadersColumn":
         """list<struct<key: string, value: binary>>, the form that `to_pyarrow` and Spark's connector give."""
-        types = _pyarrow().types
+        types = arrow_module().types
         is_large = types.is_large_list(column.type)
         if not (is_large or types.is_list(column.type)) or not types.is_struct(column.type.value_type):
             raise TypeError(f"headers are a list of (key, value) structs, not {column.type}")
@@ -200,7 +200,7 @@ def to_record_batch(
     timestamps: "array[int]",
 ) -> "pa.RecordBatch":
     """key, value, headers, offset, timestamp: the columns of a scan as pyarrow's, over the gathered memory."""
-    pa = _pyarrow()
+    pa = arrow_module()
     arrays = [
         keys.to_pyarrow(),
         values.to_pyarrow(),
@@ -217,7 +217,7 @@ def _nullable_timestamps(times: "array[int]") -> "pa.Array":
     Eight bytes of -1 anywhere are a hint, found faster than the items could be compared: most logs have none, and
     need no bitmap.
     """
-    pa = _pyarrow()
+    pa = arrow_module()
     data, validity = pa.py_buffer(times), None
     if _NO_TIMESTAMP in times.tobytes():
         from pyarrow import compute
@@ -229,7 +229,7 @@ def _nullable_timestamps(times: "array[int]") -> "pa.Array":
 
 def timestamps_of(column: "pa.Array", default_ms: int) -> memoryview:
     """An int64 or timestamp array as milliseconds; nulls get `default_ms`."""
-    pa = _pyarrow()
+    pa = arrow_module()
     types = pa.types
     if types.is_timestamp(column.type):
         column = column.cast(pa.timestamp("ms"), safe=False)
@@ -246,7 +246,7 @@ def timestamps_of(column: "pa.Array", default_ms: int) -> memoryview:
 
 def _valid_strings(keys: BinaryColumn) -> "pa.Array":
     """Header keys are UTF-8 by convention only; bytes that are not get U+FFFD, as in Kafka's own reader."""
-    pa = _pyarrow()
+    pa = arrow_module()
     strings = keys.to_pyarrow(is_string=True)
     try:
         strings.validate(full=True)
@@ -266,10 +266,10 @@ def _header_pairs(row: int, headers: object) -> list[fields.HeaderFields]:
 
 def _py_buffer(buffer: Buffer | None) -> "pa.Buffer | None":
     """The same memory for pyarrow: nothing is copied."""
-    return None if buffer is None else _pyarrow().py_buffer(buffer)
+    return None if buffer is None else arrow_module().py_buffer(buffer)
 
 
-def _pyarrow() -> "ModuleType":
+def arrow_module() -> "ModuleType":
     """The module, which need not be there."""
     try:
         import pyarrow

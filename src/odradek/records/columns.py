@@ -82,6 +82,14 @@ class Columns:
         return [source for source, _, _ in self._segments]
 
     @property
+    def rows(self) -> Rows:
+        return self._rows
+
+    @property
+    def segments(self) -> list[Segment]:
+        return self._segments
+
+    @property
     def header_count(self) -> int:
         return self._rows.header_count
 

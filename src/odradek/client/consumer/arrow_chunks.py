@@ -1,0 +1,50 @@
+"""Fetched chunks as tables of Arrow. Loaded when a consumer asks for one: pyarrow need not be there."""
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from odradek.broken_rule import present
+from odradek.client.consumer.chunk import Chunk
+from odradek.records.arrow import arrow_module
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
+
+
+def chunk_batch(chunk: Chunk) -> "pa.RecordBatch":
+    """The rows of a scanned chunk that were not handed out yet."""
+    arrow = arrow_module()
+    found = present(chunk.columns, "the chunk was scanned").to_arrow()
+    topic = arrow.DictionaryArray.from_arrays(_zeros(found.num_rows), arrow.array([chunk.place.topic]))
+    partition = arrow.repeat(arrow.scalar(chunk.place.partition, arrow.int32()), found.num_rows)
+    named = {name: found.column(name) for name in COLUMNS[2:]}
+    batch = arrow.RecordBatch.from_arrays([topic, partition, *named.values()], schema=schema())
+    return batch.slice(chunk.row) if chunk.row else batch
+
+
+def table_of(batches: "list[pa.RecordBatch]") -> "pa.Table":
+    return arrow_module().Table.from_batches(batches, schema=schema())
+
+
+@lru_cache(maxsize=1)
+def schema() -> Any:
+    arrow = arrow_module()
+    header = arrow.struct([("key", arrow.string()), ("value", arrow.binary())])
+    kinds = {
+        "topic": arrow.dictionary(arrow.int32(), arrow.string()),
+        "partition": arrow.int32(),
+        "offset": arrow.int64(),
+        "timestamp": arrow.timestamp("ms"),
+        "key": arrow.binary(),
+        "value": arrow.binary(),
+        "headers": arrow.list_(header),
+    }
+    return arrow.schema([(name, kinds[name]) for name in COLUMNS])
+
+
+def _zeros(count: int) -> Any:
+    """An index for each row: all have the one topic."""
+    arrow = arrow_module()
+    return arrow.Array.from_buffers(arrow.int32(), count, [None, arrow.py_buffer(bytes(4 * count))], 0)
