@@ -10,13 +10,30 @@ from odradek.cli.failure import Failure
 from odradek.cli.output import OutputLost, complain, guarded_errors, guarded_output
 from odradek.version import VERSION
 
-COMMANDS = ("start", "storage", "log", "protocol")  # each is a module of this package, imported when it is needed
+# Each is a module, imported when it is needed; those below `client` talk to a cluster.
+COMMANDS = {
+    "start": ("start", "start a broker"),
+    "topics": ("client.topics", "topics: list, show, create, delete, set, grow, trim, offsets"),
+    "groups": ("client.groups", "groups of consumers: list, show, lag, reset, copy, delete"),
+    "configs": ("client.configs", "configs of topics, brokers, groups and clients: list, show, set, unset"),
+    "cluster": ("client.cluster", "the cluster: info, health, features"),
+    "transactions": ("client.transactions", "transactions: list, show, abort, hanging"),
+    "quorum": ("client.quorum", "the controllers that keep the metadata: status, replicas"),
+    "wait": ("client.wait", "wait for brokers, a topic, or a group that has read everything"),
+    "contexts": ("client.contexts", "clusters by name: list, show, use, set, delete"),
+    "storage": ("storage", "the directories of a node: format, info, random-uuid"),
+    "log": ("log", "the files of a log dir: dump, check, repair"),
+    "protocol": ("protocol", "messages: show, decode, encode, verify"),
+}
+_CLUSTER_FLAGS = ("-b", "--bootstrap", "-c", "--context", "--config", "-X", "--timeout")
+_FLAG_WITH_ITS_VALUE = ("--bootstrap=", "--context=", "--config=", "--timeout=")
 INTERRUPTED = 130  # 128 and the number of SIGINT, as a shell reports it
 
 EXIT_STATUS = """\
 exit status:
   0    done; also when the reader of a pipe has seen enough
-  1    it failed on the way: a port or a dir in use, a disk that fails; differences or damage were found
+  1    it failed on the way: no broker answers, a topic is not there, a port or a dir is in use, a disk fails;
+       differences or damage were found
   2    a mistake in the command, in a config or in the input
   130  interrupted
 """
@@ -46,7 +63,7 @@ def _status(arguments: Sequence[str] | None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    given = sys.argv[1:] if arguments is None else arguments
+    given = flags_behind_words(list(sys.argv[1:] if arguments is None else arguments))
     parser = _parser(given[0] if given else None)
     try:
         options = parser.parse_args(given)
@@ -68,7 +85,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     """The parser of one command, if its name comes first: a broker should not wait for what the others import."""
     parser = CommandParser(
         prog="odradek",
-        description="Apache Kafka in Python.",
+        description="Apache Kafka in Python. `odradek COMMAND --help` tells more, with examples.",
         epilog=EXIT_STATUS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -80,9 +97,36 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     )
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(metavar="COMMAND")
-    for name in (command,) if command in COMMANDS else COMMANDS:
-        import_module(f"odradek.cli.{name}").add_to(commands)
+    if command in COMMANDS:
+        import_module(f"odradek.cli.{COMMANDS[command][0]}").add_to(commands)
+    else:
+        for name, (_, text) in COMMANDS.items():
+            commands.add_parser(name, help=text)
     return parser
+
+
+def flags_behind_words(given: list[str]) -> list[str]:
+    """`odradek -b HOST:PORT topics list` is `odradek topics list -b HOST:PORT`: the flags of the commands that talk to
+    a cluster may stand before the words.
+    """
+    words: list[str] = []
+    flags: list[str] = []
+    rest = list(given)
+    while rest and len(words) < 2:
+        first = rest[0]
+        size = 1 if first == "--json" or first.startswith(_FLAG_WITH_ITS_VALUE) else 2 if first in _CLUSTER_FLAGS else 0
+        if size:
+            flags += rest[:size]
+            del rest[:size]
+        elif first.startswith("-") or (not words and not _talks_to_a_cluster(first)):
+            break
+        else:
+            words.append(rest.pop(0))
+    return [*words, *flags, *rest] if words and flags else given
+
+
+def _talks_to_a_cluster(command: str) -> bool:
+    return command in COMMANDS and COMMANDS[command][0].startswith("client.")
 
 
 def _version() -> str:

@@ -1,0 +1,1 @@
+"""The commands that talk to a cluster: topics, groups, configs, produce, consume and their kin."""

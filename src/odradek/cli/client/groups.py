@@ -1,0 +1,146 @@
+"""`odradek groups`: listed, shown, how far behind they are; set to other offsets, copied, deleted."""
+
+import argparse
+
+from odradek.cli.client import group_lag, group_reset, plan
+from odradek.cli.client.command import Group
+from odradek.cli.client.connection import admin_of, tell_errors
+from odradek.cli.client.lookup import listed_groups, matches
+from odradek.cli.client.table import BOLD, DIM, counted, painted, show, show_json, show_table
+from odradek.protocol.topic_partition import TopicPartition
+
+HELP = "groups of consumers: list, show, lag, reset, copy, delete"
+
+KINDS = ("classic", "consumer", "share", "streams")
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    group = Group(commands, "groups", HELP)
+    listing = group.action(
+        "list",
+        "the groups of all brokers, with their kind and state",
+        _list,
+        """
+        groups list
+        groups list 'billing-*' --state Stable
+        groups list --names # nothing but names, for scripts
+        """,
+    )
+    listing.add_argument("patterns", nargs="*", metavar="NAME", help="only these; * stands for anything")
+    listing.add_argument(
+        "--state", action="append", default=[], metavar="STATE", help="only those in it: Stable, Empty"
+    )
+    listing.add_argument("--kind", choices=KINDS, help="only those of this kind")
+    listing.add_argument("--names", action="store_true", help="one name on each line and nothing else")
+
+    showing = group.action(
+        "show",
+        "the state and the members of groups, with the partitions that each member has",
+        _show,
+        """
+        groups show billing
+        groups show billing --json
+        """,
+    )
+    showing.add_argument("groups", nargs="+", metavar="GROUP")
+    group_lag.add_action(group)
+    group_reset.add_actions(group)
+
+    delete = group.action(
+        "delete",
+        "delete groups that have no members, with the offsets that they have committed",
+        _delete,
+        """
+        groups delete billing # shows what would be deleted
+        groups delete billing --execute
+        """,
+    )
+    delete.add_argument("groups", nargs="+", metavar="GROUP")
+    plan.add_execute(delete)
+
+
+def _list(options: argparse.Namespace) -> int:
+    with admin_of(options) as admin:
+        found = admin.list_groups(states=options.state, kinds=[options.kind] if options.kind else ())
+    groups = [group for group in found.values() if matches(group.group_id, options.patterns)]
+    if options.names:
+        for group in groups:
+            print(group.group_id)
+        return 0
+    rows = [
+        {"group": each.group_id, "kind": each.kind, "state": each.state, "protocol": each.protocol_type}
+        for each in groups
+    ]
+    show(options, rows, {"group": "GROUP", "kind": "KIND", "state": "STATE", "protocol": "PROTOCOL"})
+    return 0
+
+
+def _show(options: argparse.Namespace) -> int:
+    with admin_of(options) as admin:
+        names = list(listed_groups(admin, options.groups))
+        described = admin.describe_groups(names)
+    forms = [
+        {
+            "group": group.group_id,
+            "kind": group.kind,
+            "state": group.state,
+            "assignor": group.assignor,
+            "coordinator": group.coordinator,
+            "members": [
+                {
+                    "member": member.member_id,
+                    "instance": member.instance_id,
+                    "client": member.client_id,
+                    "host": member.host,
+                    "assignment": _by_topic(member.assignment),
+                }
+                for member in group.members
+            ],
+        }
+        for group in described.values_ok.values()
+    ]
+    if options.json:
+        show_json(forms)
+    else:
+        for number, form in enumerate(forms):
+            print("\n" if number else "", end="")
+            _show_one(form)
+    return tell_errors(described.errors)
+
+
+def _show_one(form: dict[str, object]) -> None:
+    members = form["members"]
+    if not isinstance(members, list):
+        return
+    facts = [f"{form['kind']}", f"{form['state']}", f"coordinator {form['coordinator']}"]
+    facts += [f"assignor {form['assignor']}"] if form["assignor"] else []
+    facts.append(counted(len(members), "member"))
+    print(f"{painted(str(form['group']), BOLD)}  {painted(', '.join(facts), DIM)}")
+    rows = [[each["client"], each["host"], each["member"], _shown_assignment(each["assignment"])] for each in members]
+    if rows:
+        show_table(rows, ["CLIENT", "HOST", "MEMBER", "PARTITIONS"])
+
+
+def _delete(options: argparse.Namespace) -> int:
+    with admin_of(options) as admin:
+        listed = listed_groups(admin, options.groups)
+        offsets = admin.list_group_offsets(list(listed)).values_ok
+        rows = [
+            {"group": name, "state": each.state, "offsets": len(offsets.get(name, {}))} for name, each in listed.items()
+        ]
+        show(options, rows, {"group": "DELETE", "state": "STATE", "offsets": "OFFSETS"})
+        if not plan.is_to_be_done(options):
+            return 0
+        return plan.outcome(admin.delete_groups(listed).errors)
+
+
+def _by_topic(places: frozenset[TopicPartition]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for place in sorted(places):
+        found.setdefault(place.topic, []).append(place.partition)
+    return found
+
+
+def _shown_assignment(assignment: dict[str, list[int]]) -> str:
+    """`orders:0,2 payments:1`."""
+    return " ".join(f"{topic}:{','.join(map(str, numbers))}" for topic, numbers in assignment.items())
