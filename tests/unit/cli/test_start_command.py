@@ -107,7 +107,7 @@ def test_an_address_that_is_none(text):
         (["start", "--port", "9"], "unrecognized arguments: --port 9 (did you mean --listen?)"),
         (["start", "--dir=x", "-c", "y"], "unrecognized arguments: --dir=x -c y (did you mean --data and --config?)"),
         (["start", "server.properties"], "server.properties (did you mean --config server.properties?)"),
-        (["strat"], "there is no 'strat' (did you mean start?); there are start, storage, log, protocol"),
+        (["strat"], "there is no 'strat' (did you mean start?); there are start, topics, "),
         (["log", "chek", "/x"], "there is no 'chek' (did you mean check?); there are dump, check"),
         (["storage", "formt"], "there is no 'formt' (did you mean format?)"),
         (["start", "--release-version", "4.2"], "there is no '4.2' (did you mean 4.3?); there are 3.3, 4.3"),
