@@ -24,6 +24,8 @@ from odradek.protocol.messages import metadata_cluster as cluster
 from odradek.replicated.decision import Decision
 
 if TYPE_CHECKING:
+    from typing import TypeGuard
+
     from odradek.controller.config_changes import Outcome
     from odradek.protocol.messages import k19_create_topics as k19
     from odradek.protocol.messages import k20_delete_topics as k20
@@ -227,5 +229,5 @@ class ControllerCore(ControllerState):
         return scram_changes.alter_credentials(self, request)
 
 
-def _is_metadata_version(record: Message) -> bool:
+def _is_metadata_version(record: Message) -> "TypeGuard[cluster.FeatureLevelRecord]":
     return isinstance(record, cluster.FeatureLevelRecord) and record.name == versions.METADATA_VERSION

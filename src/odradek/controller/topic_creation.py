@@ -6,6 +6,7 @@ All records of a request are one batch. Limits come before any work that grows w
 from collections import Counter
 from collections.abc import Sequence
 
+from odradek.broken_rule import instance
 from odradek.config.errors import ConfigError
 from odradek.config.sources import check_topic_overrides
 from odradek.config.vocabulary import TOPIC
@@ -40,7 +41,7 @@ from odradek.protocol.messages.k19_create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
-from odradek.protocol.messages.metadata_topics import ClearElrRecord, TopicRecord
+from odradek.protocol.messages.metadata_topics import ClearElrRecord, PartitionRecord, TopicRecord
 from odradek.replicated.decision import Decision
 from odradek.replicated.runtime import RECORDS_PER_APPEND_MAX
 
@@ -142,7 +143,7 @@ def _by_hand(state: ControllerState, topic: CreatableTopic) -> Sequence[Partitio
 def _created(state: ControllerState, topic: CreatableTopic, records: list[Message]) -> CreatableTopicResult:
     head = next(record for record in records if isinstance(record, TopicRecord))
     overrides = {config.name: config.value or "" for config in topic.configs}
-    last = records[-1]  # of the partitions
+    last = instance(records[-1], PartitionRecord, "the records of a topic end with its partitions")
     return CreatableTopicResult(
         name=topic.name,
         topic_id=head.topic_id,

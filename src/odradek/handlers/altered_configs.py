@@ -22,6 +22,7 @@ _OPERATIONS = ("SET", "DELETE", "APPEND", "SUBTRACT")
 # Any: both APIs have classes of their own for these, with the same fields; a config of the incremental one has an
 # operation, and `is_incremental` says which one it is.
 AlterRequest: TypeAlias = Any
+AlterResponse: TypeAlias = Any
 Resource: TypeAlias = Any
 
 
@@ -80,12 +81,12 @@ async def _by_controller(
 ) -> dict[tuple[int, str], Outcome]:
     rest = type(request)(resources=left, validate_only=request.validate_only)
     try:
-        results = (await forward(call, rest, answer)).responses
+        answered: AlterResponse = await forward(call, rest, answer)
     except errors.KafkaError as error:
         return {(item.resource_type, item.resource_name): _refused(item, error) for item in left}
     missing = errors.UnknownServerError.code
     outcomes = {(item.resource_type, item.resource_name): Outcome(item, missing) for item in left}
-    for result in results:
+    for result in answered.responses:
         place = (result.resource_type, result.resource_name)
         outcomes[place] = outcomes[place]._replace(error_code=result.error_code, error_message=result.error_message)
     return outcomes

@@ -48,7 +48,7 @@ _NO_EPOCH = -1
 
 P = TypeVar("P", OffsetFetchResponsePartition, OffsetFetchResponsePartitions)
 
-_Asked = Sequence[OffsetFetchRequestTopic] | Sequence[OffsetFetchRequestTopics] | None
+_Asked = Sequence[OffsetFetchRequestTopic | OffsetFetchRequestTopics] | None
 
 
 class _Topic(NamedTuple):

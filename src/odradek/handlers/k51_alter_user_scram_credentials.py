@@ -18,7 +18,7 @@ from odradek.protocol.messages.k51_alter_user_scram_credentials import (
 def refuse_alter_user_scram_credentials(
     request: AlterUserScramCredentialsRequest, error: KafkaError, version: int
 ) -> AlterUserScramCredentialsResponse:
-    users = dict.fromkeys(item.name for item in (*request.deletions, *request.upsertions))
+    users = dict.fromkeys([*(item.name for item in request.deletions), *(item.name for item in request.upsertions)])
     results = [
         AlterUserScramCredentialsResult(user=user, error_code=error.code, error_message=error.message) for user in users
     ]

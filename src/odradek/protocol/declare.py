@@ -16,7 +16,7 @@ only what the version carries, and an encoder knows an untouched field without c
 """
 
 import sys
-from typing import Any, ClassVar, NewType, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NewType, Self, TypeVar, cast, overload
 
 from odradek import native
 from odradek.protocol import codec as pure_codec
@@ -240,12 +240,14 @@ class Struct(metaclass=StructType):
             except AttributeError:
                 raise TypeError(f"{type(self).__name__} has no field {name!r}") from None
 
-    def __getattr__(self, name: str) -> Any:
-        """An unwritten slot reads as its default; one that the caller may change in place is kept."""
-        try:
-            return self.constants[name]
-        except KeyError:
-            return self._default_of(name)
+    if not TYPE_CHECKING:  # which would take every name for that of a field
+
+        def __getattr__(self, name: str) -> object:
+            """An unwritten slot reads as its default; one that the caller may change in place is kept."""
+            try:
+                return self.constants[name]
+            except KeyError:
+                return self._default_of(name)
 
     def _default_of(self, name: str) -> Any:
         field = self.variables.get(name)

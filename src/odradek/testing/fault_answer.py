@@ -15,7 +15,7 @@ Three APIs need more than that.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from odradek.handlers.faults import Handle
 from odradek.protocol import errors
@@ -33,9 +33,17 @@ from odradek.testing.named_partitions import (
 if TYPE_CHECKING:
     from odradek.handlers.call import AnyCall, BrokerCall
     from odradek.handlers.serves import Refuse
+    from odradek.protocol.declare import Request, Response
     from odradek.protocol.messages.k01_fetch import FetchRequest, FetchResponse, PartitionData
     from odradek.protocol.messages.k03_metadata import MetadataRequest, MetadataResponse
-    from odradek.protocol.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+    from odradek.protocol.messages.k09_offset_fetch import (
+        OffsetFetchRequest,
+        OffsetFetchResponse,
+        OffsetFetchResponseGroup,
+    )
+    from odradek.replica.fetch_entry import TopicKey
+
+S = TypeVar("S", bound=Struct)
 
 _FETCH, _METADATA, _OFFSET_FETCH = 1, 3, 9
 _SESSION_VERSION_MIN = 7
@@ -48,7 +56,7 @@ _OF_SESSIONS = (
 
 
 class ErrorAnswer:
-    """Stands in for a handler; see `handlers/faults.py`. A request is Any: which class it is, the API key tells."""
+    """Stands in for a handler; see `handlers/faults.py`."""
 
     __slots__ = ("_error", "_rule")
 
@@ -56,7 +64,8 @@ class ErrorAnswer:
         self._rule = rule
         self._error = error
 
-    async def __call__(self, call: "AnyCall", request: Any, handle: Handle, refuse: "Refuse") -> Any:
+    async def __call__(self, call: "AnyCall", request: Any, handle: Handle, refuse: "Refuse") -> "Response":
+        """Any: which class the request is of, the API key tells."""
         if call.key == _FETCH and is_of_broker(call) and not isinstance(self._error, _OF_SESSIONS):
             return self._fetch(call, request)
         if call.key == _METADATA:
@@ -68,14 +77,14 @@ class ErrorAnswer:
             concerned, rest = halves
             refused = refuse(concerned, self._error, call.version)
             if not getattr(refused, "error_code", errors.NONE):  # else the error is that of the whole
-                response = await handle(rest)
+                response: Response = await handle(rest)
                 merge(response, refused)
                 return response
         return refuse(request, self._error, call.version)
 
     # A request in two
 
-    def _split(self, call: "AnyCall", request: Any) -> tuple[Any, Any] | None:
+    def _split(self, call: "AnyCall", request: "Request") -> "tuple[Request, Request] | None":
         """What the rule is about, and the rest; None if there is no rest."""
         concerned, rest = copied(request, call.version), copied(request, call.version)
         has_rest = False
@@ -88,15 +97,15 @@ class ErrorAnswer:
                 has_rest = has_rest or bool(left)
         return (concerned, rest) if has_rest else None
 
-    def _split_topic(self, call: "AnyCall", topic: Any) -> tuple[Any, Any]:
+    def _split_topic(self, call: "AnyCall", topic: Struct | str) -> tuple[Struct | str | None, Struct | str | None]:
         name = topic_of(call, topic)
         if self._rule.concerns(name):
             return topic, None
         if self._rule.partition is None or self._rule.topic not in (None, name):
             return None, topic
-        return self._split_partitions(call, topic)
+        return (None, topic) if isinstance(topic, str) else self._split_partitions(call, topic)
 
-    def _split_partitions(self, call: "AnyCall", topic: Struct) -> tuple[Any, Any]:
+    def _split_partitions(self, call: "AnyCall", topic: Struct) -> tuple[Struct | None, Struct | None]:
         for field, partitions in arrays(topic):
             if is_of_partitions(field):
                 ours = [each for each in partitions if partition_of(each) == self._rule.partition]
@@ -111,9 +120,9 @@ class ErrorAnswer:
 
         response = FetchResponse(session_id=0)
         for key, indexes in _fetched(call, request):
-            has_id = not isinstance(key, str)
-            name = call.services.metadata.topic_name(bytes(key)) if has_id else key
-            topic = FetchableTopicResponse(topic_id=key) if has_id else FetchableTopicResponse(topic=key)
+            is_name = isinstance(key, str)
+            name = key if isinstance(key, str) else call.services.metadata.topic_name(bytes(key))
+            topic = FetchableTopicResponse(topic=key) if is_name else FetchableTopicResponse(topic_id=key)
             topic.partitions = [self._fetched_partition(call, name, index) for index in indexes]
             response.responses.append(topic)
         return response
@@ -134,7 +143,7 @@ class ErrorAnswer:
     async def _metadata(self, call: "AnyCall", request: "MetadataRequest", handle: Handle) -> "MetadataResponse":
         from odradek.protocol.messages.k03_metadata import MetadataResponseTopic
 
-        looking: Any = copied(request, call.version)
+        looking = copied(request, call.version)
         looking.allow_auto_topic_creation = False
         response: MetadataResponse = await handle(looking)
         response.topics = [
@@ -153,7 +162,8 @@ class ErrorAnswer:
         self, call: "AnyCall", request: "OffsetFetchRequest", handle: Handle
     ) -> "OffsetFetchResponse":
         response: OffsetFetchResponse = await handle(request)
-        for answer in (response, *response.groups):
+        answers: list[OffsetFetchResponse | OffsetFetchResponseGroup] = [response, *response.groups]
+        for answer in answers:
             for topic in answer.topics:
                 name = topic_of(call, topic)
                 for partition in topic.partitions:
@@ -164,7 +174,7 @@ class ErrorAnswer:
         return response
 
 
-def _fetched(call: "BrokerCall", request: "FetchRequest") -> Iterator[tuple[Any, list[int]]]:
+def _fetched(call: "BrokerCall", request: "FetchRequest") -> "Iterator[tuple[TopicKey, list[int]]]":
     """The partitions that a fetch is about, by the topic's id or name; its session, if it has one, ends."""
     sessions = call.services.replicas.sessions
     session = sessions.get(request.session_id) if call.version >= _SESSION_VERSION_MIN else None
@@ -180,7 +190,7 @@ def _fetched(call: "BrokerCall", request: "FetchRequest") -> Iterator[tuple[Any,
         sessions.remove(session)
 
 
-def copied(struct: Struct, version: int) -> Struct:
+def copied(struct: S, version: int) -> S:
     """Another struct with the same values, as far as the version has them."""
     carried = [field.name for field in type(struct).fields if field.in_version(version)]
     return type(struct)(**{name: getattr(struct, name) for name in carried})

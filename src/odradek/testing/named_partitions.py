@@ -109,7 +109,7 @@ def _of_topic(call: "AnyCall", topic: object) -> Iterator[Named]:
 
 
 def _of_session(call: "BrokerCall", request: Any) -> Iterator[Named]:
-    """What an incremental fetch is about without saying so."""
+    """What an incremental fetch is about without saying so. Any: that it is one, the key of the API says."""
     session = call.services.replicas.sessions.get(request.session_id)
     for key, partitions in session.topics.items() if session is not None else ():
         name = key if isinstance(key, str) else call.services.metadata.topic_name(bytes(key))
@@ -119,5 +119,8 @@ def _of_session(call: "BrokerCall", request: Any) -> Iterator[Named]:
 
 
 def _asks_for_all(call: "AnyCall", request: Any) -> bool:
-    """Returns whether no topics are named: by null, or in version 0, which has no null, by an empty list."""
+    """Returns whether no topics are named: by null, or in version 0, which has no null, by an empty list.
+
+    Any: as above; it asks for metadata.
+    """
     return request.topics is None or (call.version == 0 and not request.topics)

@@ -121,7 +121,8 @@ class EpochGroups(Generic[G]):
 
     def replay(self, key: Message, value: Message | None) -> None:
         """Compaction may leave a member's records without the group's before them: every record makes the group."""
-        group_id: str = key.group_id
+        of_group: Any = key  # the key of each of these records names its group, in a class of its own
+        group_id: str = of_group.group_id
         if value is None and key.api_key == self.group_record:
             self.groups.pop(group_id, None)
             self._forget(group_id)

@@ -4,7 +4,7 @@ The events have files of their own (heartbeat, leaving, target, commits, describ
 them. Delays and what is found out about topologies (`volatile.py`) are in memory only.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from odradek.coordinator.group.classic.groups import ClassicGroups
 from odradek.coordinator.group.epochs.groups import EpochGroups
@@ -58,7 +58,8 @@ class StreamsGroups(EpochGroups["StreamsGroup"]):
 
     def replay(self, key: Message, value: Message | None) -> None:
         super().replay(key, value)
-        group_id: str = key.group_id
+        of_group: Any = key  # as there
+        group_id: str = of_group.group_id
         known = self._volatile.get(group_id)
         if known is not None and not self.has_members(group_id):
             known.shutdown_requested_by = None
