@@ -33,7 +33,38 @@ class Stamp(NamedTuple):
     base_sequence: int
 
 
-class ProducerBatch:
+class Numbered:
+    """A batch as the sequencer sees it: so many records of a partition, whose numbers it gives."""
+
+    __slots__ = ()
+
+    partition: TopicPartition
+    record_count: int
+    producer: ProducerIdAndEpoch
+    base_sequence: int
+
+    @property
+    def has_sequence(self) -> bool:
+        return self.base_sequence != NO_SEQUENCE
+
+    @property
+    def stamp(self) -> Stamp:
+        return Stamp(self.producer, self.base_sequence)
+
+    @property
+    def last_sequence(self) -> int:
+        return sequence_after(self.base_sequence, self.record_count - 1)
+
+    @property
+    def next_sequence(self) -> int:
+        return sequence_after(self.base_sequence, self.record_count)
+
+    def number(self, producer: ProducerIdAndEpoch, base_sequence: int) -> None:
+        self.producer = producer  # type: ignore[misc]  # whoever derives from it has the slots
+        self.base_sequence = base_sequence  # type: ignore[misc]
+
+
+class ProducerBatch(Numbered):
     """Its bytes stay as they were built; every request gets a copy with the stamp of the day.
 
     A request may still lie in a socket when its batch is numbered anew or given up: bytes that two of them share would
@@ -72,26 +103,6 @@ class ProducerBatch:
 
     def __repr__(self) -> str:
         return f"ProducerBatch({self.partition}, {self.record_count}, {self.producer}, {self.base_sequence})"
-
-    @property
-    def has_sequence(self) -> bool:
-        return self.base_sequence != NO_SEQUENCE
-
-    @property
-    def stamp(self) -> Stamp:
-        return Stamp(self.producer, self.base_sequence)
-
-    @property
-    def last_sequence(self) -> int:
-        return sequence_after(self.base_sequence, self.record_count - 1)
-
-    @property
-    def next_sequence(self) -> int:
-        return sequence_after(self.base_sequence, self.record_count)
-
-    def number(self, producer: ProducerIdAndEpoch, base_sequence: int) -> None:
-        self.producer = producer
-        self.base_sequence = base_sequence
 
     def stamped(self, *, is_transactional: bool) -> bytes:
         """The bytes to send."""

@@ -15,7 +15,7 @@ given up are missing: it has to be aborted, and with its end comes the new epoch
 """
 
 from odradek.broken_rule import require
-from odradek.client.producer.batch import NO_PRODUCER, ProducerBatch, ProducerIdAndEpoch, Stamp
+from odradek.client.producer.batch import NO_PRODUCER, Numbered, ProducerIdAndEpoch, Stamp
 from odradek.protocol import errors
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.records.record import SEQUENCES, sequence_after
@@ -32,7 +32,7 @@ class PartitionSequences:
     __slots__ = ("is_unresolved", "last_acked_offset", "last_acked_sequence", "next_sequence", "producer", "unacked")
 
     def __init__(self, producer: ProducerIdAndEpoch) -> None:
-        self.unacked: list[ProducerBatch] = []
+        self.unacked: list[Numbered] = []
         self.last_acked_offset = NO_ACKED_OFFSET
         self.begin(producer)
 
@@ -44,7 +44,7 @@ class PartitionSequences:
         for batch in self.unacked:
             self.number(batch)
 
-    def number(self, batch: ProducerBatch) -> None:
+    def number(self, batch: Numbered) -> None:
         batch.number(self.producer, self.next_sequence)
         self.next_sequence = batch.next_sequence
 
@@ -60,7 +60,7 @@ class PartitionSequences:
         if not self.has_acked or _is_at_or_after(sequence, self.last_acked_sequence):
             self.last_acked_sequence = sequence
 
-    def ended(self, batch: ProducerBatch) -> None:
+    def ended(self, batch: Numbered) -> None:
         if batch in self.unacked:
             self.unacked.remove(batch)
 
@@ -91,7 +91,7 @@ class Sequencer:
 
     # Sending
 
-    def may_send(self, batch: ProducerBatch) -> bool:
+    def may_send(self, batch: Numbered) -> bool:
         known = self.sequences(batch.partition)
         if batch.has_sequence:
             return known.unacked[0] is batch
@@ -99,7 +99,7 @@ class Sequencer:
             return False
         return not known.unacked or known.producer == self.producer
 
-    def number(self, batch: ProducerBatch) -> None:
+    def number(self, batch: Numbered) -> None:
         """When it first goes out."""
         known = self.sequences(batch.partition)
         if known.producer != self.producer:
@@ -109,7 +109,7 @@ class Sequencer:
 
     # Answers
 
-    def acked(self, batch: ProducerBatch, stamp: Stamp, offset: int) -> None:
+    def acked(self, batch: Numbered, stamp: Stamp, offset: int) -> None:
         """`stamp` is what the request had: the batch may have been numbered anew while it was on its way."""
         known = self.sequences(batch.partition)
         known.last_acked_offset = max(known.last_acked_offset, offset + batch.record_count - 1)
@@ -119,7 +119,7 @@ class Sequencer:
             self._to_renumber[batch.partition] = None  # those behind it were counted from a number that is now missing
         known.ended(batch)
 
-    def may_retry(self, batch: ProducerBatch, stamp: Stamp, error: errors.KafkaError, log_start_offset: int) -> bool:
+    def may_retry(self, batch: Numbered, stamp: Stamp, error: errors.KafkaError, log_start_offset: int) -> bool:
         """Whether the same records may go out again. Notes if the epoch has to be raised before they do."""
         is_about_numbers = isinstance(error, (errors.UnknownProducerId, errors.OutOfOrderSequenceNumber))
         if is_about_numbers and stamp != batch.stamp:
@@ -130,7 +130,7 @@ class Sequencer:
             return self._may_retry_out_of_order(batch)
         return error.retriable
 
-    def _may_retry_unknown(self, batch: ProducerBatch, log_start_offset: int) -> bool:
+    def _may_retry_unknown(self, batch: Numbered, log_start_offset: int) -> bool:
         """The partition has forgotten the producer: retention has taken all of its records, or somebody has."""
         known = self.sequences(batch.partition)
         if self._is_transactional:
@@ -141,7 +141,7 @@ class Sequencer:
         self._to_renumber[batch.partition] = None
         return True
 
-    def _may_retry_out_of_order(self, batch: ProducerBatch) -> bool:
+    def _may_retry_out_of_order(self, batch: Numbered) -> bool:
         known = self.sequences(batch.partition)
         if not known.is_unresolved and not known.is_next(batch.base_sequence):
             return True  # one before it is missing, and will go again first
@@ -151,7 +151,7 @@ class Sequencer:
             self._to_renumber[batch.partition] = None
         return True
 
-    def gave_up(self, batch: ProducerBatch, *, may_be_stored: bool) -> None:
+    def gave_up(self, batch: Numbered, *, may_be_stored: bool) -> None:
         """It will not go out again. `may_be_stored`: it was sent, and no broker has said that it refused it."""
         known = self.sequences(batch.partition)
         known.ended(batch)
@@ -171,6 +171,10 @@ class Sequencer:
                 known.is_unresolved = False
                 if not known.is_next(known.next_sequence):
                     self._to_renumber[partition] = None
+
+    @property
+    def has_unresolved(self) -> bool:
+        return any(known.is_unresolved for known in self._partitions.values())
 
     @property
     def needs_bump(self) -> bool:
