@@ -5,14 +5,14 @@ carry is `EncodeError`.
 """
 
 from struct import Struct as Layout
-from typing import Any, Protocol
+from typing import Protocol
 
 from odradek.broken_rule import BrokenRuleError
 from odradek.protocol.decoder import Decoder
 from odradek.protocol.encoder import Encoder
 from odradek.protocol.errors import EncodeError, PeerProtocolError
 from odradek.protocol.parts import Buffer, Part, records_size
-from odradek.protocol.plan import LENGTH_MAX, Plan, decoded_bytes_budget
+from odradek.protocol.plan import LENGTH_MAX, M, Plan, StructLike, decoded_bytes_budget
 
 REQUEST_HEAD_BYTES = 10  # API key, version, correlation id, size of the client id
 _CLIENT_ID_BYTES = Layout(">h")
@@ -21,25 +21,29 @@ _FLEXIBLE_HEAD = Layout(">iib")  # and no tags
 
 
 class Executor(Protocol):
-    """What both executors offer. A message is one of the class of the plan, which no type can say here."""
+    """What both executors offer."""
 
-    def decode(self, plan: Plan, data: Buffer, at: int) -> tuple[Any, int]:
+    def decode(self, plan: Plan[M], data: Buffer, at: int) -> tuple[M, int]:
         """The message at byte `at` of `data`, and the position behind it."""
 
-    def decode_request(self, plan: Plan, header_plan: Plan | None, frame: Buffer) -> tuple[Any, str | None, int]:
+    def decode_request(
+        self, plan: Plan[M], header_plan: Plan[StructLike] | None, frame: Buffer
+    ) -> tuple[M, str | None, int]:
         """The request behind the first ten bytes of its frame, the client id before it, and where its body begins.
 
         `header_plan` is that of a header with tagged fields, None if the API and version have another.
         """
 
-    def encode(self, plan: Plan, message: object) -> list[Part]:
+    def encode(self, plan: Plan[StructLike], message: object) -> list[Part]:
         """The parts to send in order."""
 
-    def encode_response(self, plan: Plan, message: object, correlation_id: int, has_tags: bool) -> list[Part]:
+    def encode_response(
+        self, plan: Plan[StructLike], message: object, correlation_id: int, has_tags: bool
+    ) -> list[Part]:
         """The parts to send in order, with the length of the whole frame and the response header before them."""
 
 
-def decode(plan: Plan, data: Buffer, at: int = 0) -> tuple[Any, int]:
+def decode(plan: Plan[M], data: Buffer, at: int = 0) -> tuple[M, int]:
     """The message at byte `at` of `data`, and the position behind it."""
     if at < 0:
         raise ValueError(f"no message begins at byte {at}")
@@ -48,7 +52,7 @@ def decode(plan: Plan, data: Buffer, at: int = 0) -> tuple[Any, int]:
     return decoder.struct(plan), decoder.position
 
 
-def decode_request(plan: Plan, header_plan: Plan | None, frame: Buffer) -> tuple[Any, str | None, int]:
+def decode_request(plan: Plan[M], header_plan: Plan[StructLike] | None, frame: Buffer) -> tuple[M, str | None, int]:
     view = memoryview(frame).cast("B")
     at = REQUEST_HEAD_BYTES
     if len(view) < at:
@@ -71,14 +75,14 @@ def _client_id(view: memoryview, at: int) -> tuple[str | None, int]:
         raise PeerProtocolError("the client id is not UTF-8", at) from None
 
 
-def encode(plan: Plan, message: object) -> list[Part]:
+def encode(plan: Plan[StructLike], message: object) -> list[Part]:
     """The parts to send in order: bytes, and between them the records as they were handed in."""
     encoder = Encoder()
     encoder.struct(plan, message)
     return encoder.finish()
 
 
-def encode_response(plan: Plan, message: object, correlation_id: int, has_tags: bool) -> list[Part]:
+def encode_response(plan: Plan[StructLike], message: object, correlation_id: int, has_tags: bool) -> list[Part]:
     parts = encode(plan, message)
     head_bytes = _FLEXIBLE_HEAD.size if has_tags else _PLAIN_HEAD.size
     total = head_bytes + sum(map(records_size, parts))

@@ -8,8 +8,8 @@ A struct is a class whose body names its fields in wire order, each with a funct
         partitions = array(FetchPartition)
 
 The functions return a `Field` and say that they return the Python type, so that mypy and editors know what
-`request.topics[0].partitions` is. The metaclass turns the fields into slots. Inside, values of fields are `Any`: the
-declared types are those that the class body shows, and no code of this file depends on one of them.
+`request.topics[0].partitions` is. The metaclass turns the fields into slots. Inside, values of fields are objects of
+any type: the declared types are those that the class body shows, and no code of this file depends on one of them.
 
 A slot that nobody has written reads as the field's default. So a new object costs nothing per field, a decoder writes
 only what the version carries, and an encoder knows an untouched field without comparing.
@@ -153,7 +153,7 @@ def nullable_struct(
 def array(item: type[S], versions: str = "", *, tag: int | None = None, ignorable: bool = False) -> list[S]: ...
 @overload
 def array(item: T, versions: str = "", *, tag: int | None = None, ignorable: bool = False) -> list[T]: ...
-def array(item: Any, versions: str = "", *, tag: int | None = None, ignorable: bool = False) -> Any:
+def array(item: object, versions: str = "", *, tag: int | None = None, ignorable: bool = False) -> object:
     """An array of structs, `array(FetchTopic)`, or of values, `array(int32())`."""
     return Field(ARRAY, versions, default=[], tag=tag, ignorable=ignorable, item=_element(item))
 
@@ -164,7 +164,7 @@ def nullable_array(
     versions: str = "",
     *,
     nullable: str = "",
-    default: list[Any] | None = None,
+    default: list[S] | None = None,
     tag: int | None = None,
     ignorable: bool = False,
 ) -> list[S] | None: ...
@@ -174,32 +174,32 @@ def nullable_array(
     versions: str = "",
     *,
     nullable: str = "",
-    default: list[Any] | None = None,
+    default: list[T] | None = None,
     tag: int | None = None,
     ignorable: bool = False,
 ) -> list[T] | None: ...
 def nullable_array(
-    item: Any,
+    item: object,
     versions: str = "",
     *,
     nullable: str = "",
-    default: list[Any] | None = None,
+    default: object = None,
     tag: int | None = None,
     ignorable: bool = False,
-) -> Any:
+) -> object:
     """An array that may be null in the versions `nullable`."""
     element = _element(item)
     return Field(ARRAY, versions, default=default, nullable=nullable, tag=tag, ignorable=ignorable, item=element)
 
 
-def _element(item: Any) -> Field:
+def _element(item: object) -> Field:
     return item if isinstance(item, Field) else Field(STRUCT, "", default=item, item=item)
 
 
 class StructType(type):
     """Collects the fields of the class body and makes them slots."""
 
-    def __new__(mcs, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any) -> "StructType":
+    def __new__(mcs, name: str, bases: tuple[type, ...], body: dict[str, object], **options: object) -> "StructType":
         fields: list[Field] = []
         for field_name, value in body.items():
             if type(value) is Field:
@@ -217,9 +217,10 @@ class Struct(metaclass=StructType):
 
     __slots__ = ("unknown_tags",)
     fields: ClassVar[tuple[Field, ...]]
-    plans: ClassVar[dict[tuple[int, bool], Plan]]
+    # Any: a plan of the class itself, which a class variable cannot say, here and in `Message`
+    plans: ClassVar[dict[tuple[int, bool], Plan[Any]]]
     decoded_bytes_max: ClassVar[int] = sys.maxsize  # beside what the size of its frame allows
-    constants: ClassVar[dict[str, Any]]  # defaults that need no copy, noted as they are asked for
+    constants: ClassVar[dict[str, object]]  # defaults that need no copy, noted as they are asked for
     variables: ClassVar[dict[str, Field]]  # fields with a default of which everybody gets a new one, noted likewise
     # What proves who somebody is, in whichever struct: one is shown in log lines and tracebacks, these fields never.
     secret_fields: ClassVar[frozenset[str]] = frozenset(
@@ -227,13 +228,13 @@ class Struct(metaclass=StructType):
     )
     unknown_tags: tuple[tuple[int, bytes], ...]  # tag and bytes by rising tag: written back by encode
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         cls.plans = {}
         cls.constants = {"unknown_tags": ()}
         cls.variables = {}
 
-    def __init__(self, **values: Any) -> None:
+    def __init__(self, **values: object) -> None:
         for name, value in values.items():
             try:
                 setattr(self, name, value)
@@ -249,7 +250,7 @@ class Struct(metaclass=StructType):
             except KeyError:
                 return self._default_of(name)
 
-    def _default_of(self, name: str) -> Any:
+    def _default_of(self, name: str) -> object:
         field = self.variables.get(name)
         if field is None:
             field = next((each for each in self.fields if each.name == name), None)
@@ -283,12 +284,12 @@ class Struct(metaclass=StructType):
             shown.append(f"unknown_tags={self.unknown_tags!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
-    def _non_defaults(self) -> list[tuple[Field, Any]]:
+    def _non_defaults(self) -> list[tuple[Field, object]]:
         values = [(field, getattr(self, field.name)) for field in self.fields]
         return [(field, value) for field, value in values if value != field.fresh_default()]
 
 
-def _show(field: Field, value: Any) -> str:
+def _show(field: Field, value: Any) -> str:  # Any: of the type that the field's kind stands for
     if field.kind == kinds.UUID:
         return format_uuid(value)
     if field.kind == ARRAY and field.item.kind == kinds.UUID and value is not None:
@@ -302,7 +303,7 @@ class Message(Struct):
     """A struct that stands by itself on the wire or in a log, in the versions that it names."""
 
     versions: ClassVar[range]
-    version_plans: ClassVar[dict[int, Plan]]
+    version_plans: ClassVar[dict[int, Plan[Any]]]
     flexible_versions: ClassVar[tuple[int, int]]
     api_key: ClassVar[int | None] = None  # of an internal record: its type id
 
@@ -321,9 +322,9 @@ class Message(Struct):
         return low <= version <= high
 
     @classmethod
-    def plan(cls, version: int) -> Plan:
+    def plan(cls, version: int) -> Plan[Self]:
         """The plan of a version, made on first use."""
-        plan = cls.version_plans.get(version)
+        plan: Plan[Self] | None = cls.version_plans.get(version)
         if plan is None:
             _check_version(cls, version)
             plan = cls.version_plans[version] = make_plan(cls, version, cls.is_flexible(version))
@@ -333,12 +334,12 @@ class Message(Struct):
     def decode(cls, data: Buffer, version: int, at: int = 0) -> Self:
         """The message that stands in `data` from byte `at` on; what follows it is ignored, as Kafka does."""
         message, _ = executor.decode(cls.plan(version), data, at)
-        return cast(Self, message)
+        return message
 
     @classmethod
     def decode_prefix(cls, data: Buffer, version: int, at: int = 0) -> tuple[Self, int]:
         """The message, and the position behind it."""
-        return cast("tuple[Self, int]", executor.decode(cls.plan(version), data, at))
+        return executor.decode(cls.plan(version), data, at)
 
     def encode(self, version: int) -> list[Part]:
         """The parts to send in order: bytes, and between them the records as they were handed in."""

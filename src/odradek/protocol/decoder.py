@@ -1,13 +1,11 @@
 """The reading side of the pure-Python executor.
 
 It trusts nothing: every length, count, tag and varint is compared with what remains before anything is allocated. The
-methods are the inner loop of an interpreter, which is why a one-byte varint is read in place in two of them. Messages
-and values are `Any`: the plan says at run time what they are.
+methods are the inner loop of an interpreter, which is why a one-byte varint is read in place in two of them.
 """
 
 from collections.abc import Callable
 from struct import Struct as Packer
-from typing import Any
 
 from odradek.broken_rule import BrokenRuleError
 from odradek.protocol.errors import PeerProtocolError
@@ -17,8 +15,10 @@ from odradek.protocol.plan import (
     FIXED,
     STRING_BYTES_MAX,
     TAGS_COST_BYTES,
+    M,
     Plan,
     Step,
+    StructLike,
 )
 from odradek.protocol.words import counted, remaining
 
@@ -35,7 +35,7 @@ class Decoder:
         self.end = len(view)
         self.budget = budget
 
-    def struct(self, plan: Plan) -> Any:
+    def struct(self, plan: Plan[M]) -> M:
         message = plan.new(plan.cls)
         for step in plan.steps:
             kind = step.kind
@@ -88,7 +88,7 @@ class Decoder:
         self.position = end = start + length
         return self.view[start:end]
 
-    def nested(self, step: Step) -> Any:
+    def nested(self, step: Step) -> object:
         if step.plan is None:
             raise BrokenRuleError("the step of a struct has the plan of that struct")
         if step.nullable:
@@ -102,7 +102,7 @@ class Decoder:
                 return None
         return self.struct(step.plan)
 
-    def array(self, step: Step, message: Any) -> None:
+    def array(self, step: Step, message: object) -> None:
         position = self.position
         if step.compact and position < self.end and 0 < (byte := self.view[position]) < 0x80:
             self.position = position + 1
@@ -126,7 +126,7 @@ class Decoder:
             raise self.too_dear(step)
         setattr(message, step.name, self.elements(item, count))
 
-    def elements(self, item: Step, count: int) -> list[Any]:
+    def elements(self, item: Step, count: int) -> list[object]:
         if item.plan is not None:
             plan, read = item.plan, self.struct
             return [read(plan) for _ in range(count)]
@@ -138,7 +138,7 @@ class Decoder:
             return [value for (value,) in item.packer.iter_unpack(self.view[start : self.position])]
         return [self.string(item) for _ in range(count)]
 
-    def tags(self, plan: Plan, message: Any) -> None:
+    def tags(self, plan: Plan[StructLike], message: StructLike) -> None:
         count = self.varint(plan.name)
         if count == 0:
             return
@@ -161,7 +161,7 @@ class Decoder:
         if unknown:
             message.unknown_tags = tuple(sorted(unknown))
 
-    def known_tag(self, plan: Plan, message: Any, tag: int, size: int) -> bool:
+    def known_tag(self, plan: Plan[StructLike], message: object, tag: int, size: int) -> bool:
         for step in plan.tagged:
             if step.tag == tag:
                 break
@@ -175,7 +175,7 @@ class Decoder:
         self.end = outer
         return True
 
-    def tagged_value(self, step: Step, message: Any) -> None:
+    def tagged_value(self, step: Step, message: object) -> None:
         if step.kind == ARRAY:
             self.array(step, message)
         elif step.kind != FIXED:
@@ -241,7 +241,7 @@ class Decoder:
         return PeerProtocolError(reason, self.position)
 
 
-_READ: dict[int, Callable[[Decoder, Step], Any]] = {
+_READ: dict[int, Callable[[Decoder, Step], object]] = {
     STRING: Decoder.string,
     BYTES: Decoder.bytes_,
     RECORDS: Decoder.records,

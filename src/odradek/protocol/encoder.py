@@ -1,6 +1,7 @@
 """The writing side of the pure-Python executor. Whatever does not fit is the caller's mistake: `EncodeError`.
 
-A value is `Any`, because callers may have put anything into a field, and the plan says at run time what fits.
+A value may be anything that a caller has put into a field. It is `Any` where Python itself says whether it fits, or the
+plan has said so already.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from odradek.broken_rule import BrokenRuleError
 from odradek.protocol.errors import EncodeError
 from odradek.protocol.field import ARRAY, BYTES, FORMATS, KIND_NAMES, RECORDS, STRING, STRUCT, UUID
 from odradek.protocol.parts import Part
-from odradek.protocol.plan import FIXED, LENGTH_MAX, STRING_BYTES_MAX, TAG_MAX, Plan, Step
+from odradek.protocol.plan import FIXED, LENGTH_MAX, STRING_BYTES_MAX, TAG_MAX, Plan, Step, StructLike
 
 _INT16 = Packer(">h")
 _INT32 = Packer(">i")
@@ -32,7 +33,7 @@ class Encoder:
             self.parts.append(bytes(self.out))
         return self.parts
 
-    def struct(self, plan: Plan, message: Any) -> None:
+    def struct(self, plan: Plan[StructLike], message: Any) -> None:
         if type(message) is not plan.cls:
             raise EncodeError(f"{type(message).__name__} where {plan.name} is expected")
         if plan.refused:
@@ -50,7 +51,7 @@ class Encoder:
             else:
                 self.out.append(0)
 
-    def pack(self, plan: Plan, step: Step, values: tuple[Any, ...]) -> None:
+    def pack(self, plan: Plan[StructLike], step: Step, values: tuple[object, ...]) -> None:
         for index in step.uuids:
             check_uuid(plan.name, step.names[index], values[index])
         try:
@@ -58,7 +59,7 @@ class Encoder:
         except (StructError, TypeError, OverflowError):
             raise _misfit(plan, step, values) from None
 
-    def string(self, plan: Plan, step: Step, value: Any) -> None:
+    def string(self, plan: Plan[StructLike], step: Step, value: object) -> None:
         if value is None:
             self.null(plan, step, b"\xff\xff")
             return
@@ -73,7 +74,7 @@ class Encoder:
         self.length(plan, step, len(encoded), _INT16)
         self.out += encoded
 
-    def bytes_(self, plan: Plan, step: Step, value: Any) -> None:
+    def bytes_(self, plan: Plan[StructLike], step: Step, value: object) -> None:
         if value is None:
             self.null(plan, step, b"\xff\xff\xff\xff")
             return
@@ -81,7 +82,7 @@ class Encoder:
         self.length(plan, step, view.nbytes, _INT32)
         self.out += view
 
-    def records(self, plan: Plan, step: Step, value: Any) -> None:
+    def records(self, plan: Plan[StructLike], step: Step, value: Any) -> None:
         if value is None:
             self.null(plan, step, b"\xff\xff\xff\xff")
             return
@@ -95,7 +96,7 @@ class Encoder:
             self.parts += (bytes(self.out), value)
             self.out = bytearray()
 
-    def nested(self, plan: Plan, step: Step, value: Any) -> None:
+    def nested(self, plan: Plan[StructLike], step: Step, value: Any) -> None:
         if step.plan is None:
             raise BrokenRuleError("the step of a struct has the plan of that struct")
         if step.nullable:
@@ -107,7 +108,7 @@ class Encoder:
             raise _null(plan, step)
         self.struct(step.plan, value)
 
-    def array(self, plan: Plan, step: Step, value: Any) -> None:
+    def array(self, plan: Plan[StructLike], step: Step, value: object) -> None:
         item = step.item
         if item is None:
             raise BrokenRuleError("the step of an array has the step of its elements")
@@ -126,7 +127,7 @@ class Encoder:
             for element in value:
                 self.string(plan, item, element)
 
-    def pack_all(self, plan: Plan, item: Step, values: list[Any] | tuple[Any, ...]) -> None:
+    def pack_all(self, plan: Plan[StructLike], item: Step, values: list[Any] | tuple[Any, ...]) -> None:
         if item.uuids:
             for value in values:
                 check_uuid(plan.name, item.name, value)
@@ -141,8 +142,8 @@ class Encoder:
             for value in values:
                 self.pack(plan, item, (value,))  # says which one it is
 
-    def tags(self, plan: Plan, message: Any) -> None:
-        present: list[tuple[int, Step | None, Any]] = []
+    def tags(self, plan: Plan[StructLike], message: Any) -> None:
+        present: list[tuple[int, Step | None, object]] = []
         for step in plan.tagged:
             try:
                 value = step.stored(message)
@@ -160,7 +161,7 @@ class Encoder:
             self.varint(tag)
             self.tag_value(plan, known, value)
 
-    def tag_value(self, plan: Plan, step: Step | None, value: Any) -> None:
+    def tag_value(self, plan: Plan[StructLike], step: Step | None, value: Any) -> None:
         if step is None:
             self.varint(len(value))
             self.out += value
@@ -174,12 +175,12 @@ class Encoder:
         self.varint(len(inner))
         self.out += inner
 
-    def null(self, plan: Plan, step: Step, plain: bytes) -> None:
+    def null(self, plan: Plan[StructLike], step: Step, plain: bytes) -> None:
         if not step.nullable:
             raise _null(plan, step)
         self.out += b"\x00" if step.compact else plain
 
-    def length(self, plan: Plan, step: Step, length: int, plain: Packer) -> None:
+    def length(self, plan: Plan[StructLike], step: Step, length: int, plain: Packer) -> None:
         if length < 0 or length > LENGTH_MAX:
             raise EncodeError(f"{plan.name}.{step.name} has the size {length}, at most {LENGTH_MAX} fits")
         if step.compact:
@@ -197,7 +198,7 @@ class Encoder:
         self.out.append(value)
 
 
-_WRITE: dict[int, Callable[[Encoder, Plan, Step, Any], None]] = {
+_WRITE: dict[int, Callable[[Encoder, Plan[StructLike], Step, object], None]] = {
     STRING: Encoder.string,
     BYTES: Encoder.bytes_,
     RECORDS: Encoder.records,
@@ -206,12 +207,12 @@ _WRITE: dict[int, Callable[[Encoder, Plan, Step, Any], None]] = {
 }
 
 
-def check_uuid(owner: str, name: str, value: Any) -> None:
+def check_uuid(owner: str, name: str, value: object) -> None:
     if not isinstance(value, bytes) or len(value) != 16:
         raise EncodeError(f"{owner}.{name} is {value!r} where the 16 bytes of an id are expected")
 
 
-def _buffer(plan: Plan, step: Step, value: Any) -> memoryview:
+def _buffer(plan: Plan[StructLike], step: Step, value: Any) -> memoryview:
     try:
         view = memoryview(value)
     except TypeError:
@@ -221,15 +222,15 @@ def _buffer(plan: Plan, step: Step, value: Any) -> memoryview:
     return view
 
 
-def _kind_of(value: Any) -> str:
+def _kind_of(value: object) -> str:
     return "null" if value is None else f"of type {type(value).__name__}"
 
 
-def _null(plan: Plan, step: Step) -> EncodeError:
+def _null(plan: Plan[StructLike], step: Step) -> EncodeError:
     return EncodeError(f"{plan.name}.{step.name} is null, which version {plan.version} does not allow")
 
 
-def _check_refused(plan: Plan, message: Any) -> None:
+def _check_refused(plan: Plan[StructLike], message: object) -> None:
     for stored, field in plan.refused:
         try:
             value = stored(message)
@@ -239,7 +240,7 @@ def _check_refused(plan: Plan, message: Any) -> None:
             raise EncodeError(f"{plan.name}.{field.name} is set, but version {plan.version} does not carry it")
 
 
-def _misfit(plan: Plan, step: Step, values: tuple[Any, ...]) -> EncodeError:
+def _misfit(plan: Plan[StructLike], step: Step, values: tuple[object, ...]) -> EncodeError:
     """Which of the values was it? Asked only after a failure."""
     for name, kind, value in zip(step.names, step.kinds, values, strict=True):
         if kind == UUID:
@@ -251,7 +252,7 @@ def _misfit(plan: Plan, step: Step, values: tuple[Any, ...]) -> EncodeError:
     raise BrokenRuleError(f"{plan.name}: one of the values of a group does not fit, if the group does not")
 
 
-def check_unknown_tags(owner: str, tags: Any) -> None:
+def check_unknown_tags(owner: str, tags: object) -> None:
     """EncodeError for tags that cannot be written. Decoded ones are right, but a caller may set anything."""
     for row in tags if isinstance(tags, (tuple, list)) else (tags,):
         match row:
@@ -260,7 +261,7 @@ def check_unknown_tags(owner: str, tags: Any) -> None:
         raise EncodeError(f"{owner}.unknown_tags holds {row!r} where a tag and its bytes are expected")
 
 
-def _check_tags(plan: Plan, present: list[tuple[int, Step | None, Any]]) -> None:
+def _check_tags(plan: Plan[StructLike], present: list[tuple[int, Step | None, object]]) -> None:
     for (tag, _, _), (following, _, _) in pairwise(present):
         if tag == following:
             raise EncodeError(f"{plan.name} has the tag {tag} twice")

@@ -40,7 +40,8 @@ def to_json(message: Struct, version: int, *, unknown_tags: bool = False) -> Jso
     return form
 
 
-def _value_to_json(field: Field, value: Any, version: int, unknown_tags: bool) -> object:  # as the field's kind has it
+def _value_to_json(field: Field, value: Any, version: int, unknown_tags: bool) -> object:
+    """Any: a value of the type that the field's kind stands for."""
     if value is None:
         return None
     if field.kind == kinds.ARRAY:
@@ -77,7 +78,7 @@ class _Reader:
         if not isinstance(form, dict):
             raise EncodeError(f"{where} is {shown(form)} where an object is expected")
         left = dict(form)
-        values: dict[str, Any] = {}
+        values: dict[str, object] = {}
         for field in cls.fields:
             name = field.json_name
             if not field.in_version(self.version):
@@ -92,7 +93,7 @@ class _Reader:
             raise EncodeError(f"{where} has no field {shown(next(iter(left)))} in version {self.version}")
         return cls(**values)
 
-    def value(self, field: Field, form: object, where: str) -> Any:
+    def value(self, field: Field, form: object, where: str) -> object:
         if form is None:
             if not field.nullable_in(self.version):
                 raise EncodeError(f"{where} is null, which version {self.version} does not allow")

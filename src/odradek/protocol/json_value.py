@@ -10,7 +10,7 @@ from odradek.protocol.uuids import parse_uuid
 
 SHOWN_CHARS_MAX = 60
 
-JsonObject = dict[str, Any]  # what `json` makes of an object: its values are of any of JSON's types
+JsonObject = dict[str, Any]  # what `json` makes of an object. Any: a value is of whichever of JSON's types
 
 RANGES = {
     kinds.INT8: (-(1 << 7), (1 << 7) - 1),
@@ -34,7 +34,7 @@ def shown(form: object) -> str:
     return text if len(text) <= SHOWN_CHARS_MAX else f"{text[:SHOWN_CHARS_MAX]}..."
 
 
-def parse_value(kind: int, form: object, where: str) -> Any:  # of the type that the kind stands for
+def parse_value(kind: int, form: object, where: str) -> Any:  # Any: of the type that the kind stands for
     """The Python value of a field of that kind, neither null nor a list nor a struct; or EncodeError."""
     if kind in RANGES:
         return _whole_number(kind, form, where)

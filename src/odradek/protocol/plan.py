@@ -3,14 +3,15 @@
 Neighbouring fields of fixed width are one step, with one check of what remains and one `struct` for all of them. Sizes
 and costs are known here, so that an executor can refuse a hostile count before it allocates anything.
 
-A class and the values of its fields are `Any` here and in the executors: which types they have is what a plan says at
-run time. Whoever asks for a message by its class (`declare.py`) knows its type again.
+A plan knows the class of its struct, so that who decodes by one gets an object of that class. The values of fields are
+`Any` here: which types they have is what a plan says at run time.
 """
 
+from collections.abc import Callable
 from itertools import groupby
 from operator import attrgetter
 from struct import Struct as Packer
-from typing import Any
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from odradek.protocol.field import ARRAY, BYTES, FORMATS, RECORDS, STRING, STRUCT, UUID, Field
 
@@ -39,6 +40,19 @@ LIST_COST_BYTES = 72
 VIEW_COST_BYTES = 200
 
 
+class StructLike(Protocol):
+    """What a plan and its executors need of the structs of `declare.py`."""
+
+    fields: ClassVar[tuple[Field, ...]]
+    plans: "ClassVar[dict[tuple[int, bool], Plan[Any]]]"  # Any: of the struct itself, which a class variable cannot say
+    decoded_bytes_max: ClassVar[int]
+    unknown_tags: tuple[tuple[int, bytes], ...]
+
+
+M = TypeVar("M", bound=StructLike)
+M_co = TypeVar("M_co", bound=StructLike, covariant=True)
+
+
 class Step:
     """One move of an executor: a group of fixed fields (`names`, `kinds`, `packer`) or a single field (`name`)."""
 
@@ -57,7 +71,8 @@ class Step:
         self.size_min = 0
         self.item: Step | None = None  # the element of an array
         self.item_cost = 0  # what one element of an array occupies once decoded
-        self.plan: Plan | None = None  # of a struct
+        self.plan: Plan[StructLike] | None = None  # of a struct
+        # Any: elements of arrays have neither of these, and are never asked
         self.get: Any = None  # an attrgetter: the field's value or default, of a group the values of all its names
         self.stored: Any = None  # the slot itself: AttributeError if nobody has written it
         self.names: tuple[str, ...] = ()
@@ -67,7 +82,7 @@ class Step:
         self.uuids: tuple[int, ...] = ()  # which of the names are uuids: their length is checked when written
 
 
-class Plan:
+class Plan(Generic[M_co]):
     """A struct class in one version. `compiled` is where the compiled executor keeps its own form of it."""
 
     __slots__ = (
@@ -85,30 +100,30 @@ class Plan:
         "version",
     )
 
-    def __init__(self, cls: Any, version: int, flexible: bool) -> None:
+    def __init__(self, cls: type[M_co], version: int, flexible: bool) -> None:
         self.cls = cls
-        self.new = cls.__new__
+        self.new: Callable[[type[M_co]], M_co] = cls.__new__
         self.name = cls.__name__
         self.version = version
         self.flexible = flexible
         self.steps: tuple[Step, ...] = ()
         self.tagged: tuple[Step, ...] = ()  # by rising tag
         # Not in this version, and an error if set to anything but the default: the slot and its field.
-        self.refused: tuple[tuple[Any, Field], ...] = ()
+        self.refused: tuple[tuple[Callable[[object], object], Field], ...] = ()
         self.size_min = 0
         self.cost_bytes = 0
-        self.decoded_bytes_max: int = cls.decoded_bytes_max
-        self.compiled: Any = None
+        self.decoded_bytes_max = cls.decoded_bytes_max
+        self.compiled: object = None
 
 
-def decoded_bytes_budget(plan: Plan, frame_bytes: int) -> int:
+def decoded_bytes_budget(plan: Plan[StructLike], frame_bytes: int) -> int:
     """What a message may occupy once decoded, the bytes of its payload apart."""
     return min(DECODED_BYTES_BASE + DECODED_BYTES_PER_BYTE * frame_bytes, plan.decoded_bytes_max)
 
 
-def make_plan(cls: Any, version: int, flexible: bool) -> Plan:
+def make_plan(cls: type[M], version: int, flexible: bool) -> Plan[M]:
     """The plan of a struct class; one that stands in several messages has one for all of them."""
-    plan: Plan | None = cls.plans.get((version, flexible))
+    plan: Plan[M] | None = cls.plans.get((version, flexible))
     if plan is not None:
         return plan
     plan = Plan(cls, version, flexible)
@@ -131,8 +146,9 @@ def _tag_of(step: "Step") -> int:
     return -1 if step.tag is None else step.tag
 
 
-def _slot(cls: type, name: str) -> Any:
-    return getattr(cls, name).__get__
+def _slot(cls: type, name: str) -> Callable[[object], object]:
+    read: Callable[[object], object] = getattr(cls, name).__get__
+    return read
 
 
 def _steps(fields: list[Field], version: int, flexible: bool) -> list[Step]:

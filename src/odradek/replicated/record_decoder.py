@@ -5,7 +5,6 @@ once, by the two bytes that every key and value begins with.
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 from odradek.protocol.declare import Message, executor
 from odradek.protocol.frames import CoordinatorRecords
@@ -73,24 +72,23 @@ class RecordDecoder:
 
     def __init__(self, codec: CoordinatorRecords) -> None:
         self._codec = codec
-        self._key_plans: dict[bytes, Plan] = {}
-        self._value_plans: dict[bytes, Plan] = {}
+        self._key_plans: dict[bytes, Plan[Message]] = {}
+        self._value_plans: dict[bytes, Plan[Message]] = {}
 
     def decode(self, key: bytes, value: bytes | None, offset: int, producer: Producer) -> object:
         """What the core replays. None for a record of a type that is not known: a newer release may have written it."""
         plan = self._key_plans.get(key[:_PREFIX_BYTES]) or self._key_plan(key)
         if plan is None:
             return None
-        # Any, and not a cast: that is a call, for each of a million records
-        decoded: Any = executor.decode(plan, key, _PREFIX_BYTES)[0]
+        decoded = executor.decode(plan, key, _PREFIX_BYTES)[0]
         if value is None:
             return LogRecord(decoded, None, *producer)
         kind = key[:_PREFIX_BYTES] + value[:_PREFIX_BYTES]
         plan = self._value_plans.get(kind) or self._value_plan(kind, decoded, value)
-        known: Any = executor.decode(plan, value, _PREFIX_BYTES)[0]
+        known = executor.decode(plan, value, _PREFIX_BYTES)[0]
         return LogRecord(decoded, known, *producer)
 
-    def _key_plan(self, key: bytes) -> Plan | None:
+    def _key_plan(self, key: bytes) -> Plan[Message] | None:
         """None for a type that nobody here knows."""
         message = self._codec.decode_key(key)
         if message is None:
@@ -98,7 +96,7 @@ class RecordDecoder:
         plan = self._key_plans[key[:_PREFIX_BYTES]] = message.plan(0)
         return plan
 
-    def _value_plan(self, kind: bytes, key: Message, value: bytes) -> Plan:
+    def _value_plan(self, kind: bytes, key: Message, value: bytes) -> Plan[Message]:
         message = self._codec.decode_value(key, value)  # PeerProtocolError for a version that nobody declares
         plan = self._value_plans[kind] = message.plan(int.from_bytes(value[:_PREFIX_BYTES], "big"))
         return plan
