@@ -33,7 +33,7 @@ from odradek.reactor.pending import Pending
 from odradek.reactor.ports import READABLE, WRITABLE, Socket, Stream
 from odradek.reactor.selector import Selector
 from odradek.reactor.send_queue import Part
-from odradek.reactor.transport import PlainTransport, Transport
+from odradek.reactor.transport import HandshakeCutOff, PlainTransport, Transport
 
 if TYPE_CHECKING:
     from odradek.reactor.tls import TlsContext
@@ -47,6 +47,8 @@ RESERVED_CORRELATION_IDS = range(2**31 - 8, 2**31)
 # When to authenticate again, as parts of a session's lifetime: early enough for a slow network and clocks that differ,
 # and spread, so that clients which came together do not all do it together. Kafka's own numbers.
 REAUTHENTICATION_MIN, REAUTHENTICATION_SPREAD = 0.85, 0.10
+
+TLS_ALERT = b"\x15\x03"  # how one begins; read as the length of an answer it would be 336 MB and more
 
 _SHORT = 2
 
@@ -82,6 +84,7 @@ class ClientConnection(Connection):
         "_waiting",
         "authentication_error",
         "node",
+        "was_cut_off_in_handshake",
     )
 
     def __init__(
@@ -102,8 +105,10 @@ class ClientConnection(Connection):
         self._waiting: list[Part] | None = None  # that request
         self._step: Step | None = None  # the request of the exchange that waits for its answer
         self._correlation_id = RESERVED_CORRELATION_IDS.start
+        self._recv_into = self._receive_first
         self.node = node
         self.authentication_error: KafkaError | None = None
+        self.was_cut_off_in_handshake = False
 
     def send_request(self, parts: "list[Part]") -> None:
         if self._again_ms is not None and self.selector.mono_ms() >= self._again_ms:
@@ -159,9 +164,32 @@ class ClientConnection(Connection):
             super()._prepare()
         except OSError as error:
             if error.errno == EPROTO:
-                reason = f"{self.node}: the TLS handshake failed: {error.strerror}."
-                self.authentication_error = SslAuthenticationFailed(reason)
+                self._tls_failed(f"the TLS handshake failed: {error.strerror}")
+            self.was_cut_off_in_handshake = isinstance(error, HandshakeCutOff)
             raise
+
+    def _receive_first(self, buffer: memoryview) -> int:
+        """Whether a certificate was good enough a server tells behind the handshake; and who was not meant to be spoken
+        to without TLS may answer with an alert of TLS.
+        """
+        try:
+            received = self.transport.recv_into(buffer)
+        except OSError as error:
+            if error.errno == EPROTO:
+                self._tls_failed(f"the broker refused the connection: {error.strerror}")
+            raise
+        if bytes(buffer[:received]).startswith(TLS_ALERT):
+            self._tls_failed("it answers with TLS: set security.protocol to SSL or SASL_SSL")
+            raise OSError(EPROTO, "it answers with TLS")
+        self._recv_into = self.transport.recv_into
+        return received
+
+    def _tls_failed(self, reason: str) -> None:
+        self.authentication_error = SslAuthenticationFailed(f"{self.node}: {reason}.")
+
+    def speaks_no_tls(self) -> None:
+        """It has hung up within the handshake so often that it is no accident."""
+        self._tls_failed("it closes the connection within the TLS handshake: does it speak TLS (security.protocol)?")
 
     # Sending does not keep it from reading
 

@@ -111,6 +111,11 @@ class ConnectionStates:
         known = self._nodes.get(node_id)
         return 0 if known is None else known.last_attempt_ms
 
+    def setup_failures(self, node_id: int) -> int:
+        """How often in a row the connection could not be set up, the attempt under way apart."""
+        known = self._nodes.get(node_id)
+        return 0 if known is None else known.setup_failures
+
     def connection_delay_ms(self, node_id: int, now_ms: int) -> int | None:
         """How long to wait before it is worth looking at the node again; None: until something happens to it."""
         known = self._nodes.get(node_id)

@@ -64,6 +64,10 @@ from odradek.version import VERSION
 
 SOFTWARE_NAME = "odradek"
 
+# A peer that hangs up in so many TLS handshakes in a row, about a second of attempts, is taken for one that speaks no
+# TLS. A broker that restarts refuses connections instead.
+HANDSHAKES_CUT_OFF_MAX = 4
+
 
 class Lost(NamedTuple):
     """The connection to a node, or the attempt to get one, is over."""
@@ -324,6 +328,8 @@ class NetworkClient:
             return
         del self._connections[node.id]
         self._count_closed(connection)
+        if connection.was_cut_off_in_handshake and self.states.setup_failures(node.id) >= HANDSHAKES_CUT_OFF_MAX:
+            connection.speaks_no_tls()
         reason = Disconnected(f"{node}: {connection.close_reason or 'the connection was closed'}")
         error = connection.authentication_error or reason
         self.api_versions.remove(node.id)

@@ -85,7 +85,11 @@ class UnsentRequests:
             self._timer.cancel()
 
     def why_none(self, nodes: Iterable[Node]) -> KafkaError:
-        """Why none of the nodes can be asked now."""
+        """Why none of the nodes can be asked now: a refusal, if all have refused us, as it will not pass by itself."""
+        nodes = list(nodes)
+        refusals = [self._client.authentication_error(node.id) for node in nodes]
+        if refusals and refusals[0] is not None and all(refusals):
+            return refusals[0]
         reasons = [lost.message for node in nodes if (lost := self._lost.get(node.id)) is not None]
         return Disconnected("; ".join(["none of the known brokers could be reached a moment ago", *reasons]))
 

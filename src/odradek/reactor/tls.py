@@ -14,10 +14,13 @@ from errno import ECONNABORTED, EPROTO
 from typing import NoReturn, cast
 
 from odradek.reactor.ports import Buffer, DiskFile, Socket
+from odradek.reactor.transport import HandshakeCutOff
 
 CIPHER_SCRATCH_BYTES = 64 * 1024
 ENCRYPT_BYTES_MAX = 64 * 1024  # in one call
 OUTGOING_BYTES_MAX = 256 * 1024
+# To who speaks no TLS, OpenSSL says nothing. This tells that TLS is spoken here: a fatal alert, unexpected message.
+NO_TLS_ALERT = b"\x15\x03\x01\x00\x02\x02\x0a"
 
 
 class TlsContext:
@@ -81,6 +84,8 @@ class TlsTransport:
             except ssl.SSLWantReadError:
                 self._hear_the_peer()
             except ssl.SSLError as error:
+                if not self._outgoing.pending:
+                    self._outgoing.write(NO_TLS_ALERT)
                 self.flush()  # the alert tells the peer what was wrong
                 _broken(error)
         return True
@@ -91,9 +96,9 @@ class TlsTransport:
             self.flush()
             is_open = self._take_in() > 0
         except (ConnectionResetError, BrokenPipeError) as error:
-            raise type(error)(error.errno, f"{error.strerror}, within the TLS handshake") from None
+            raise HandshakeCutOff(error.errno, f"{error.strerror}, within the TLS handshake") from None
         if not is_open:
-            raise ConnectionAbortedError(ECONNABORTED, "closed within the TLS handshake") from None
+            raise HandshakeCutOff(ECONNABORTED, "closed within the TLS handshake") from None
 
     def recv_into(self, buffer: memoryview) -> int:
         self._may_have_more = False

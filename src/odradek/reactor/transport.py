@@ -10,6 +10,10 @@ from typing import Protocol
 from odradek.reactor.ports import Buffer, DiskFile, Socket
 
 
+class HandshakeCutOff(ConnectionError):  # noqa: N818 - it tells what the peer did
+    """The peer has hung up within the TLS handshake: as who speaks no TLS does."""
+
+
 class Transport(Protocol):
     is_ready: bool  # payload may be moved: connected, and for TLS shaken hands
     is_buffered: bool  # it may hold bytes of its own: else there is nothing to ask `has_input` and `flush`

@@ -4,16 +4,19 @@ import asyncio
 import socket
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from host_kit import Elsewhere, threads, until
 
-from odradek.channel.errors import ClientClosed
+from odradek.channel.errors import ClientClosed, SslAuthenticationFailed
 from odradek.client.admin.admin_client import AdminClient
 from odradek.client.admin.asyncio_admin_client import AdminClient as AsyncioAdminClient
 from odradek.protocol.errors import RequestTimedOut
+from odradek.testing import Broker
 
 SOON_SECONDS = 2
+TLS = Path(__file__).parents[3] / "data" / "tls"
 
 
 def asked(*servers, timeout=1.5, **configs):
@@ -86,10 +89,55 @@ def test_of_several_brokers_each_is_named_with_its_cause(told, closed_port):
     assert f"127.0.0.1:{closed_port}" in message or "no-such-host.invalid:9092" in message
 
 
-def test_tls_to_a_port_that_speaks_none(told, plain_port):
-    message = told(f"127.0.0.1:{plain_port}", security_protocol="SSL")
-    assert f"127.0.0.1:{plain_port}" in message
-    assert "TLS handshake" in message
+def test_tls_to_a_port_that_speaks_none(plain_port):
+    """It is told after some attempts, not when all time is up: that would be a minute."""
+    where = f"127.0.0.1:{plain_port}"
+    with (
+        AdminClient(bootstrap_servers=where, security_protocol="SSL") as admin,
+        pytest.raises(SslAuthenticationFailed, match="closes the connection within the TLS handshake") as told,
+    ):
+        admin.list_topics()
+    assert where in str(told.value)
+
+
+def test_a_broker_that_hangs_up_once_within_the_handshake_is_tried_again(told, plain_port):
+    message = told(f"127.0.0.1:{plain_port}", security_protocol="SSL", timeout=0.3, reconnect_backoff_ms=200)
+    assert "within the TLS handshake" in message
+
+
+@pytest.fixture
+def tls_broker():
+    """One that asks for the certificates of clients."""
+    properties = {
+        "listeners": "CLIENT://127.0.0.1:0",
+        "listener.security.protocol.map": "CLIENT:SSL,CONTROLLER:PLAINTEXT",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(TLS / "server.pem"),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(TLS / "ca.pem"),
+        "ssl.client.auth": "required",
+    }
+    with Broker(config=properties) as running:
+        yield running.bootstrap
+
+
+def test_wrong_settings_for_tls_are_told_at_once(tls_broker):
+    cases = [
+        ({"security_protocol": "PLAINTEXT"}, "it answers with TLS: set security.protocol to SSL or SASL_SSL"),
+        ({"ssl_cafile": TLS / "ca.pem"}, "the broker refused the connection: TLS: .*CERTIFICATE_REQUIRED"),
+        ({"ssl_cafile": TLS / "client.pem"}, "the TLS handshake failed: TLS: CERTIFICATE_VERIFY_FAILED"),
+    ]
+    for configs, message in cases:
+        configs = {"security_protocol": "SSL", **configs}
+        with (
+            AdminClient(bootstrap_servers=tls_broker, **configs) as admin,
+            pytest.raises(SslAuthenticationFailed, match=message) as told,
+        ):
+            admin.list_topics()
+        assert tls_broker in str(told.value)
+    keywords = {"ssl_cafile": TLS / "ca.pem", "ssl_certfile": TLS / "client.pem"}
+    with AdminClient(bootstrap_servers=tls_broker, security_protocol="SSL", **keywords) as admin:
+        admin.list_topics()
 
 
 def test_a_port_that_never_says_a_word(told):
