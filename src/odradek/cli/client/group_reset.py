@@ -67,8 +67,8 @@ def add_actions(group: Group) -> None:
         groups copy billing billing-test --execute
         """,
     )
-    copy.add_argument("source", metavar="FROM")
-    copy.add_argument("target", metavar="TO", help="it must have no members")
+    copy.add_argument("source", metavar="GROUP", help="whose offsets are copied")
+    copy.add_argument("target", metavar="NEW-GROUP", help="who gets them; it must have no members")
     copy.add_argument("--topic", "-t", action="append", default=[], metavar="TOPIC", help="only of this topic")
     plan.add_execute(copy)
 
