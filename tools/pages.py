@@ -1,4 +1,6 @@
-"""The pages under docs/ that are made from the tables, so that they cannot lie. `--check` only compares."""
+"""The pages under docs/ and the one module that are made from the tables, so that they cannot lie. `--check` only
+compares.
+"""
 
 import argparse
 import sys
@@ -10,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "kits"
 
 import compatibility
 import config_page
+import config_types
 import contracts
 import gaps
 
@@ -22,6 +25,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "contracts.md": contracts.render,
     "differences.md": differences.render,
     "gaps.md": gaps.render,
+    "../src/odradek/client/config_types.py": config_types.render,
 }
 
 

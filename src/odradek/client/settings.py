@@ -57,6 +57,8 @@ def client_config(table: Table, mapping: Mapping[str, object] | None, keywords: 
         given[name] = value
     values = {name: value for name, value in given.items() if value is not None}
     originals = dict(values)
+    if type(values.get("acks")) is int:  # as programs of Python write it
+        values["acks"] = str(values["acks"])
     names = python_names.taken(values)
     config = ClientConfig(_parsed(table, values), originals, names)
     for warning in (*config.warnings, *ignored.lines(ignored.in_file(config))):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
 from itertools import count
-from typing import Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 from odradek.client.admin.asking import Asker
 from odradek.client.admin.later import (
@@ -30,6 +30,11 @@ from odradek.client.admin.session import admin_session
 from odradek.client.host.thread_host import ThreadHost
 from odradek.client.settings import client_config
 from odradek.config.admin import TABLE
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from odradek.client.config_types import AdminConfig
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -67,7 +72,7 @@ class AdminClient:
     its own (`Results`); a failure of the whole is raised.
     """
 
-    def __init__(self, config: Mapping[str, object] | None = None, /, **configs: object) -> None:
+    def __init__(self, config: Mapping[str, object] | None = None, /, **configs: "Unpack[AdminConfig]") -> None:
         opened = admin_session(client_config(TABLE, config, configs))
         self._host = ThreadHost(f"odradek-admin-{next(_numbers)}", opened)
         self._host.watch_over(self)

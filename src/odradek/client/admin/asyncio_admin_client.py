@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from odradek.client.admin.asking import Asker
 from odradek.client.admin.later import (
@@ -29,6 +29,11 @@ from odradek.client.admin.session import admin_session
 from odradek.client.host.asyncio_host import AsyncioHost
 from odradek.client.settings import client_config
 from odradek.config.admin import TABLE
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from odradek.client.config_types import AdminConfig
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -59,7 +64,7 @@ class AdminClient:
         await admin.create_topic("orders", partitions=3)
     """
 
-    def __init__(self, config: Mapping[str, object] | None = None, /, **configs: object) -> None:
+    def __init__(self, config: Mapping[str, object] | None = None, /, **configs: "Unpack[AdminConfig]") -> None:
         self._host = AsyncioHost(admin_session(client_config(TABLE, config, configs)))
 
     create_topics = _awaited(topics.create_topics)

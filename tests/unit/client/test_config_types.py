@@ -1,0 +1,54 @@
+"""Type checkers know the keywords of the clients."""
+
+import sys
+
+import pytest
+
+import outside
+from odradek.client import python_names
+from odradek.client.config_types import AdminConfig, ConsumerConfig, ProducerConfig
+from odradek.client.settings import client_config
+from odradek.config import admin, consumer, producer
+
+TYPED = """
+import ssl
+from pathlib import Path
+from odradek import AdminClient
+from odradek.client.config_types import ConsumerConfig, ProducerConfig
+
+AdminClient(bootstrap_servers=["a:1", "b:2"], ssl_cafile=Path("ca.pem"), ssl_context=ssl.create_default_context())
+AdminClient(sasl_oauth_token_provider=lambda: "token", sasl_username="me", sasl_plain_password="secret")
+producer: ProducerConfig = {"acks": 1, "linger_ms": 5, "compression_type": "zstd"}
+consumer: ConsumerConfig = {"group_id": "g", "max_poll_records": 3}
+"""
+WRONG = """
+from odradek import AdminClient
+
+AdminClient(retries="many")
+AdminClient(request_timeout=3)
+"""
+
+
+def test_type_checkers_know_the_keywords(tmp_path):
+    pytest.importorskip("mypy", reason="mypy is not installed; install the extra dev")
+    (tmp_path / "typed.py").write_text(TYPED)
+    (tmp_path / "wrong.py").write_text(WRONG)
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", "typed.py", "wrong.py"]
+    told = outside.run(command, cwd=tmp_path).stdout
+    assert "typed.py" not in told
+    assert 'wrong.py:4: error: Argument "retries" to "AdminClient" has incompatible type "str"; expected "int"' in told
+    assert 'wrong.py:5: error: Unexpected keyword argument "request_timeout"' in told
+
+
+@pytest.mark.parametrize(
+    ("types", "table"),
+    [(AdminConfig, admin.TABLE), (ConsumerConfig, consumer.TABLE), (ProducerConfig, producer.TABLE)],
+)
+def test_they_are_those_of_the_table(types, table):
+    names = {name.replace(".", "_") for name in (*table.at("4.3"), *python_names.NAMES, *python_names.SAME)}
+    assert set(types.__annotations__) == {name for name in names if "serializer" not in name}
+
+
+def test_a_number_of_acks_may_be_a_number():
+    config = client_config(producer.TABLE, {"bootstrap.servers": "a:1"}, {"acks": 1, "enable_idempotence": False})
+    assert config["acks"] == "1"
