@@ -285,7 +285,7 @@ class BrokerLifecycle:
         self._take_answer(response)
         return True
 
-    def _ask(self, request: Request) -> Pending[Any]:  # of the request's response
+    def _ask(self, request: Request) -> Pending[Any]:  # Any: the response that belongs to the request
         self._send_now = self._loop.pending()  # what comes in from now on is not in this request
         return self._inter_broker.send(ACTIVE_CONTROLLER, request)
 

@@ -4,10 +4,11 @@ A request for another cluster, topic or partition, or for none, is refused as a 
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from odradek.broken_rule import BrokenRuleError
 from odradek.protocol import errors
+from odradek.protocol.declare import Struct
 from odradek.protocol.messages import k01_fetch as fetch
 from odradek.protocol.messages import k52_vote as vote
 from odradek.protocol.messages import k53_begin_quorum_epoch as begin
@@ -23,6 +24,8 @@ from odradek.raft.keys import OffsetAndEpoch, ReplicaKey
 from odradek.raft.loading import PARTITION, TOPIC, TOPIC_ID
 
 E = TypeVar("E")
+P = TypeVar("P")
+P_co = TypeVar("P_co", covariant=True)
 
 NOBODY = -1
 UNKNOWN = -1
@@ -42,8 +45,15 @@ def ensure_cluster(ours: str | None, theirs: str | None) -> None:
         raise Refused(errors.InconsistentClusterId)
 
 
-def sole_partition(topics: Sequence[Any], names: str = "topic_name", indexes: str = "partition_index") -> Any:
-    """The one partition that a request may be about. The topics are of several messages, alike by their names only."""
+class Topic(Protocol[P_co]):
+    """Of any of the requests; what its name and its partitions' numbers are called is a matter of each."""
+
+    @property
+    def partitions(self) -> Sequence[P_co]: ...
+
+
+def sole_partition(topics: Sequence[Topic[P]], names: str = "topic_name", indexes: str = "partition_index") -> P:
+    """The one partition that a request may be about."""
     if len(topics) != 1 or len(topics[0].partitions) != 1:
         raise Refused(errors.InvalidRequest)
     if getattr(topics[0], names) != TOPIC or getattr(topics[0].partitions[0], indexes) != PARTITION:
@@ -66,7 +76,7 @@ def answer_of(core: QuorumState, error: type[errors.KafkaError] | None = None) -
 
 # The version of each response from which on it tells where its leader is to be found, and the struct that it does so
 # in: five structs with the same fields, one per message.
-_ENDPOINTS: dict[type, tuple[int, Any]] = {
+_ENDPOINTS: dict[type, tuple[int, type[Struct]]] = {
     vote.VoteResponse: (1, vote.NodeEndpoint),
     begin.BeginQuorumEpochResponse: (1, begin.NodeEndpoint),
     end.EndQuorumEpochResponse: (1, end.NodeEndpoint),
@@ -76,7 +86,9 @@ _ENDPOINTS: dict[type, tuple[int, Any]] = {
 
 
 def add_endpoint(response: Any, version: int, leader_id: int | None, voters: VoterSet) -> None:
-    """Tells where the leader is, if that is known and the version of this response has a place for it."""
+    """Tells where the leader is, if that is known and the version of this response has a place for it. Any: one of the
+    five above, each with a list of structs of its own.
+    """
     since, endpoint = _ENDPOINTS[type(response)]
     leader = None if leader_id is None else voters.get(leader_id)
     if version >= since and leader is not None and leader.endpoints:
@@ -234,12 +246,16 @@ def end_response(answer: Answer) -> end.EndQuorumEpochResponse:
     return end.EndQuorumEpochResponse(topics=[topic])
 
 
+_EpochAnswer = begin.BeginQuorumEpochResponsePartitionData | end.EndQuorumEpochResponsePartitionData
+
+
 def quorum_epoch_answer(
     response: begin.BeginQuorumEpochResponse | end.EndQuorumEpochResponse, to: int, epoch: int
 ) -> events.QuorumEpochAnswered:
     if response.error_code:
         return events.QuorumEpochAnswered(to, epoch, response.error_code, None, -1)
-    told = sole_partition(response.topics)
+    topics: list[Topic[_EpochAnswer]] = [*response.topics]
+    told = sole_partition(topics)
     return events.QuorumEpochAnswered(to, epoch, told.error_code, _known(told.leader_id), told.leader_epoch)
 
 

@@ -9,7 +9,7 @@ only replays them.
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Protocol
 
 from odradek.broken_rule import BrokenRuleError, require
 from odradek.log.append import AppendInfo
@@ -120,7 +120,7 @@ class PartitionLog:
 
     async def read(
         self, offset: int, end_offset: int, decoder: RecordDecoder
-    ) -> tuple[list[tuple[Any, int]], int] | None:
+    ) -> tuple[list[tuple[object, int]], int] | None:
         """Records from an offset on, and the offset behind them; None at the end. The log may have changed since.
 
         The records are whatever the decoder of this coordinator makes of them.

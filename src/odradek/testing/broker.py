@@ -30,7 +30,7 @@ class _Running(Protocol):
     @property
     def is_running(self) -> bool: ...
     def errors(self) -> str: ...
-    def ask(self, command: str, **values: Any) -> Any: ...  # as the command of `control.py` has them
+    def ask(self, command: str, **values: object) -> Any: ...  # Any: what the command of `control.py` returns
     def stop(self) -> None: ...
     def kill(self) -> None: ...
 
@@ -203,7 +203,7 @@ class Broker:
     def delete_topic(self, name: str) -> None:
         self._ask("delete_topic", name=name)
 
-    def _ask(self, command: str, **values: Any) -> Any:
+    def _ask(self, command: str, **values: object) -> Any:  # Any: likewise
         return self._owned().ask(command, **values)
 
     def _there(self) -> _Running:

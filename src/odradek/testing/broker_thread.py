@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
-from typing import Any
 
 from odradek.broker.raft_server import KafkaRaftServer, StartRefused
 from odradek.cli.failure import Failure
@@ -24,7 +23,7 @@ from odradek.testing.start_options import parse
 STOP_S_MAX = 20.0
 ANSWER_S_MAX = 30.0
 
-Outcome = tuple[Any, BrokerError | None]  # what a command returned, of its own type, or why it failed
+Outcome = tuple[object, BrokerError | None]  # what a command returned, of its own type, or why it failed
 
 
 class BrokerThread:
@@ -123,7 +122,7 @@ class BrokerThread:
         """Why it gave up, if it did."""
         return self._reason or ""
 
-    def ask(self, command: str, **values: Any) -> Any:
+    def ask(self, command: str, **values: object) -> object:
         answered: SimpleQueue[Outcome] = SimpleQueue()
         self._post(lambda: self._answer(command, values, answered))
         return _outcome(answered, ANSWER_S_MAX, "the broker does not answer: it took too long")
@@ -168,7 +167,7 @@ def _opened_log(path: str | None) -> int | None:
         raise BrokerError(f"the broker did not start: --log {path}: {error.strerror}") from None
 
 
-def _outcome_of(done: Pending[Any]) -> Outcome:
+def _outcome_of(done: Pending[object]) -> Outcome:
     error = done.error
     if error is None:
         return done.value(), None
@@ -176,7 +175,7 @@ def _outcome_of(done: Pending[Any]) -> Outcome:
     return None, BrokerError(told)
 
 
-def _outcome(outcomes: "SimpleQueue[Outcome]", seconds: float, otherwise: str) -> Any:
+def _outcome(outcomes: "SimpleQueue[Outcome]", seconds: float, otherwise: str) -> object:
     try:
         value, error = outcomes.get(timeout=seconds)
     except Empty:

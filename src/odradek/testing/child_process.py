@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import odradek
 from odradek.broken_rule import present
@@ -107,7 +107,7 @@ class ChildProcess:
     def is_running(self) -> bool:
         return self._process.poll() is None
 
-    def ask(self, command: str, **values: Any) -> Any:
+    def ask(self, command: str, **values: object) -> object:
         with self._lock:
             line = self._exchange(json.dumps({"command": command, "values": values}).encode() + b"\n")
         answer = json.loads(line)

@@ -40,12 +40,13 @@ class Control:
         broker = present(self._running.broker, "commands come to a node that is a broker")
         return present(broker.replicas, "a broker that serves has replicas")
 
-    async def answer(self, command: str, values: JsonObject) -> Any:
+    async def answer(self, command: str, values: JsonObject) -> object:
         """The result of a command, which is a method below, of that method's type; KafkaError if it fails."""
         result = _COMMANDS[command](self, **values)
         return await result if hasattr(result, "__await__") else result
 
-    def install_fault(self, number: int, **rule: Any) -> None:  # fields of a FaultRule
+    def install_fault(self, number: int, **rule: Any) -> None:
+        """Any: each of the type that FaultRule gives its field."""
         self.faults.install(number, FaultRule(**rule))
 
     def clear_faults(self, number: int | None) -> None:
@@ -78,7 +79,7 @@ class Control:
         response = await self._send(request)
         errors.raise_for(response.responses[0].error_code, response.responses[0].error_message)
 
-    async def _send(self, request: Request) -> Any:  # the response that belongs to it
+    async def _send(self, request: Request) -> Any:  # Any: the response that belongs to the request
         return await self._shared.inter_broker.send(CONTROLLER, request)
 
     async def _until_hosted(self, name: str, partitions: int) -> None:

@@ -8,14 +8,28 @@ assert slow.hits
 
 from collections.abc import Callable, Iterator
 from itertools import count
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from odradek.protocol import apis, errors
 from odradek.testing.fault_rule import FaultRule
 
+if TYPE_CHECKING:
+    from typing import TypedDict, Unpack
+
+    class What(TypedDict, total=False):
+        """The fields of a FaultRule that say what becomes of requests."""
+
+        times: int | None
+        delay_ms: int
+        error_code: int
+        disconnect: bool
+        drop_response: bool
+        hang_ms: int | None
+
+
 HANG_MS = 500  # of a connection whose response was lost, unless the test says otherwise: tests should not take long
 
-Ask = Callable[..., Any]  # takes a command of `control.py` and its values
+Ask = Callable[..., Any]  # takes a command of `control.py` and its values, and gives what that returns
 
 
 class Fault:
@@ -89,7 +103,7 @@ class FaultPoint:
         """
         return self._install(drop_response=True, times=times, hang_ms=hang_ms, delay_ms=delay_ms)
 
-    def _install(self, **what: Any) -> Fault:  # fields of a FaultRule
+    def _install(self, **what: "Unpack[What]") -> Fault:
         for name, value in what.items():
             if name != "error_code" and value is not None:
                 _check_count(name, value)

@@ -69,8 +69,8 @@ def partition_of(partition: object) -> int | None:
     return next((getattr(partition, name) for name in _NUMBERS if hasattr(partition, name)), None)
 
 
-def arrays(struct: Struct) -> Iterator[tuple[Field, list[Any]]]:  # elements of any type, as the field has it
-    """The arrays of a struct that have elements."""
+def arrays(struct: Struct) -> Iterator[tuple[Field, list[Any]]]:
+    """The arrays of a struct that have elements. Any: of the type that the field has."""
     for field in type(struct).fields:
         if field.kind == ARRAY:
             elements = getattr(struct, field.name)

@@ -62,7 +62,7 @@ def odradek_broker(request: pytest.FixtureRequest, odradek_broker_config: dict[s
     from odradek.testing.broker import Broker
     from odradek.testing.broker_error import BrokerError
 
-    option: Any = request.config.getoption  # each option has a type of its own, which pytest does not tell
+    option: Any = request.config.getoption  # Any: each has a type of its own, which pytest does not tell
     log = _log_of_worker(option("--odradek-log"), request.config)
     try:
         broker = Broker(option("--odradek-release"), config=odradek_broker_config, log=log).start()

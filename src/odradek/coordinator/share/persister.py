@@ -90,7 +90,7 @@ class StatePersister:
 
     # The way there
 
-    async def _ask(self, key: SharePartitionKey, request: Request) -> Any:  # each API has a struct of its own for it
+    async def _ask(self, key: SharePartitionKey, request: Request) -> Any:  # Any: each API has its own struct for it
         """The result of the one partition that the request is about."""
         pause_ms = PAUSE_MS_MIN
         for _ in range(ATTEMPTS_MAX):

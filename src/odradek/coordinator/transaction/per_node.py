@@ -13,7 +13,7 @@ T = TypeVar("T")
 class Sender(Protocol):
     """The way to other brokers. It raises or fails if the node cannot be reached."""
 
-    def send(self, node_id: int, request: Request) -> Pending[Any]:  # the response that belongs to the request
+    def send(self, node_id: int, request: Request) -> Pending[Any]:  # Any: the response that belongs to the request
         ...
 
 

@@ -9,8 +9,8 @@ EARLIEST, LATEST, BY_DURATION = "earliest", "latest", "by_duration:"
 
 
 class ShareGroupConfig:
-    """What holds for one group at the moment it is asked for. `broker` has the broker's configs by name, each of the
-    type that its definition gives it."""
+    """What holds for one group at the moment it is asked for. `broker` has the broker's configs by name. Any: each of
+    the type that its definition gives it."""
 
     __slots__ = ("_broker", "_group")
 

@@ -24,7 +24,7 @@ class SharePartitionManager:
     __slots__ = ("_config", "_led", "_persister", "replicas", "sessions")
 
     def __init__(self, replicas: "ReplicaManager", persister: Persister, config: Mapping[str, Any]) -> None:
-        """`config` has the broker's configs by name, each of the type that its definition gives it."""
+        """`config` has the broker's configs by name. Any: each of the type that its definition gives it."""
         self.replicas = replicas
         self._persister = persister
         self._config = config
