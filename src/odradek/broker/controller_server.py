@@ -20,7 +20,7 @@ from odradek.controller.snapshots import SnapshotGenerator
 from odradek.handlers.dispatch import Dispatcher
 from odradek.handlers.services import ControllerServices
 from odradek.log.failure import is_for_want_of_space, remedy_for, with_remedy
-from odradek.metadata.bootstrap import bootstrap_of_release, read_bootstrap
+from odradek.metadata.bootstrap import BootstrapMetadata, bootstrap_of_release, read_bootstrap
 from odradek.metadata.loader import MetadataLoader
 from odradek.metadata.quorum_config import METADATA_LOG, quorum_of
 from odradek.metadata.record_versions import Versioned
@@ -34,7 +34,7 @@ from odradek.raft.core.voters import Voter, VoterEndpoint, VoterSet
 from odradek.raft.keys import NO_DIRECTORY, ReplicaKey
 from odradek.raft.settings import RaftSettings
 from odradek.reactor.loop import Loop
-from odradek.reactor.ports import Disk, Job
+from odradek.reactor.ports import Disk, JobOf
 
 if TYPE_CHECKING:
     from odradek.raft.driver.exchange import VoterConnections
@@ -248,7 +248,7 @@ def not_opened(error: errors.KafkaError) -> str:
     )
 
 
-def _look_for_log(disk: Disk, dirs: NodeDirs, *, has_voters: bool) -> Job:
+def _look_for_log(disk: Disk, dirs: NodeDirs, *, has_voters: bool) -> JobOf[str | None]:
     yield 0
     if disk.exists(f"{dirs.metadata_dir}/{METADATA_LOG}"):
         return None
@@ -257,7 +257,7 @@ def _look_for_log(disk: Disk, dirs: NodeDirs, *, has_voters: bool) -> Job:
     return lost_log(disk, dirs.metadata_dir, sorted(dirs.locked), has_voters=has_voters)
 
 
-def _read_bootstrap(disk: Disk, directory: str) -> Job:
+def _read_bootstrap(disk: Disk, directory: str) -> JobOf[BootstrapMetadata | None]:
     found = read_bootstrap(disk, directory)
     yield 0
     return found

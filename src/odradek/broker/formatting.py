@@ -7,7 +7,7 @@ from odradek.metadata.storage import StorageRefused
 from odradek.protocol import releases
 from odradek.protocol.releases import Release
 from odradek.reactor.loop import Loop
-from odradek.reactor.ports import Job, Ports
+from odradek.reactor.ports import JobOf, Ports
 
 
 def release_of(dirs: NodeDirs) -> Release:
@@ -27,7 +27,7 @@ async def format_fresh_dirs(loop: Loop, dirs: NodeDirs, config: Config, release:
     await loop.submit(dirs.read_again_job(loop.ports.disk))
 
 
-def _format_job(ports: Ports, config: Config, release: Release) -> Job:
+def _format_job(ports: Ports, config: Config, release: Release) -> JobOf[None]:
     from odradek.metadata.formatting import ensure_formatted  # only a first start needs it
 
     ensure_formatted(ports.disk, ports.clock, ports.rng, config, release)

@@ -22,7 +22,7 @@ from odradek.log.manager.log_dir import (
 from odradek.metadata import meta_properties, storage
 from odradek.metadata.meta_properties import CorruptMetaProperties, MetaProperties
 from odradek.metadata.storage import Found, StorageRefused
-from odradek.reactor.ports import Disk, DiskLock, Job
+from odradek.reactor.ports import Disk, DiskLock, JobOf
 
 
 class FoundDir(NamedTuple):
@@ -104,7 +104,7 @@ class NodeDirs:
         found = epochs.pop() if len(epochs) == 1 else None
         return NO_BROKER_EPOCH if found is None else found
 
-    def look_job(self, disk: Disk) -> Job:
+    def look_job(self, disk: Disk) -> JobOf[None]:
         """Locks the dirs and reads their meta.properties. Raises StartRefused for what an operator has to look at."""
         corrupt: dict[str, CorruptMetaProperties] = {}
         for path in self.all:
@@ -141,7 +141,7 @@ class NodeDirs:
             ) from None
         self.unusable[path] = error
 
-    def read_again_job(self, disk: Disk) -> Job:
+    def read_again_job(self, disk: Disk) -> JobOf[None]:
         """Reads the meta.properties again, after formatting."""
         for path, found in self._found.items():
             self._found[path] = found._replace(meta=_meta(disk, path))

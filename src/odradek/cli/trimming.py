@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from odradek.reactor.adapters import memory
 from odradek.reactor.loop import Loop
-from odradek.reactor.ports import Job
+from odradek.reactor.ports import JobOf
 
 LOOK_EVERY_MS = 1000
 GROWTH_BYTES_MIN = 4 * 1024 * 1024  # since memory was last given back: less is not worth the trouble
@@ -80,7 +80,7 @@ class Trimming:
             return True
         return resident_bytes >= self._least_bytes + GROWTH_BYTES_MIN and self._mono_ms() >= self._again_at_ms
 
-    def _job(self) -> Job:
+    def _job(self) -> JobOf[None]:
         self._give_back()
         yield 0
 

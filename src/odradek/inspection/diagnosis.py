@@ -16,7 +16,7 @@ from odradek.protocol import errors
 from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
 from odradek.protocol.json_value import JsonObject
 from odradek.protocol.topic_partition import TopicPartition
-from odradek.reactor.ports import Disk, Job
+from odradek.reactor.ports import Disk, JobOf
 from odradek.records.batch import Batch
 
 
@@ -54,7 +54,7 @@ class Diagnosis:
         }
 
 
-def diagnose(disk: Disk, state: LogDirState, name: str, topic_partition: TopicPartition) -> Job:
+def diagnose(disk: Disk, state: LogDirState, name: str, topic_partition: TopicPartition) -> JobOf[Diagnosis]:
     """Returns a Diagnosis, of a sound partition without damages."""
     if not disk.is_dir(f"{state.path}/{name}"):
         return _gone(state, name, topic_partition)
@@ -63,7 +63,7 @@ def diagnose(disk: Disk, state: LogDirState, name: str, topic_partition: TopicPa
     return work.found
 
 
-def diagnose_metadata_log(disk: Disk, state: LogDirState) -> Job:
+def diagnose_metadata_log(disk: Disk, state: LogDirState) -> JobOf[Diagnosis | None]:
     """Returns a Diagnosis of the quorum's log, or None if it is not in this dir. It is not to be mended.
 
     It has a recovery point of its own, in its directory; without one only a clean stop vouches for it.
@@ -104,7 +104,7 @@ class _Diagnosing:
         self._seen_epochs: epoch_history.Entries = []
         self._has_wrong_epochs = False  # in the segment at hand
 
-    def run(self) -> Job:
+    def run(self) -> JobOf[None]:
         self._check_topic_id()
         suffixes = self._suffixes_of_segments()
         bases = sorted(base_offset for base_offset, present in suffixes.items() if file_names.LOG in present)
@@ -174,7 +174,7 @@ class _Diagnosing:
             if (index := file_names.segment_file(base_offset, suffix)) in self._listing:
                 self.found.contents[index] = None
 
-    def _segment(self, base_offset: int, following: int | None) -> Job:
+    def _segment(self, base_offset: int, following: int | None) -> JobOf[None]:
         name = file_names.segment_file(base_offset, file_names.LOG)
         self._has_wrong_epochs = False
         damage = yield from self._first_damage(name, base_offset, following)
@@ -203,7 +203,7 @@ class _Diagnosing:
         """The epoch of an offset by the file; by the batches before it where the file is damaged."""
         return epoch_history.epoch_at(self._seen_epochs if self._epochs is None else self._epochs, offset)
 
-    def _first_damage(self, name: str, base_offset: int, following: int | None) -> Job:
+    def _first_damage(self, name: str, base_offset: int, following: int | None) -> JobOf[Damage | None]:
         """Returns a Damage, or None; `end_offset` is behind the last batch that was sound."""
         file = self._disk.open(f"{self.found.directory}/{name}", writable=False)
         try:

@@ -11,12 +11,12 @@ the producers with them.
 from odradek.inspection import file_names
 from odradek.inspection.diagnosis import Diagnosis
 from odradek.inspection.log_dir_state import LogDirState
-from odradek.reactor.ports import Disk, Job
+from odradek.reactor.ports import Disk, JobOf
 
 KEPT = ".damaged"
 
 
-def mend(disk: Disk, state: LogDirState, found: Diagnosis) -> Job:
+def mend(disk: Disk, state: LogDirState, found: Diagnosis) -> JobOf[list[str]]:
     """Returns the names of the copies."""
     if found.is_gone:
         _forget(disk, state, found)

@@ -26,7 +26,7 @@ from odradek.inspection.verify_partition import Checkpoints, PartitionCheck
 from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import format_uuid, parse_uuid
-from odradek.reactor.ports import Disk, Job
+from odradek.reactor.ports import Disk, JobOf
 
 PRODUCER_EXPIRATION_MS = 86_400_000  # producer.id.expiration.ms
 
@@ -39,7 +39,7 @@ Offsets = dict[TopicPartition, int]
 
 def verify_dir(
     disk: Disk, directory: str, show: Callable[[Finding], None], *, producer_expiration_ms: int = PRODUCER_EXPIRATION_MS
-) -> Job:
+) -> JobOf[Summary]:
     """Yields the bytes of each batch it has checked, hands every finding to `show`, returns a `Summary`."""
     report = Report(show)
     check = _DirCheck(disk, directory, report, producer_expiration_ms)
@@ -59,7 +59,7 @@ class _DirCheck:
         self._dropped: set[TopicPartition] = set()
         self.is_clean = CLEAN_SHUTDOWN in self._names
 
-    def run(self) -> Job:
+    def run(self) -> JobOf[None]:
         self._check_marker()
         self._check_meta_properties()
         for name in CHECKPOINTS:
@@ -146,7 +146,7 @@ class _DirCheck:
         topics = {found.topic for found in map(partition_dir, self._names) if found and not found.mark}
         return name == CLEANER or (name == HIGH_WATERMARK and topics <= {CLUSTER_METADATA_TOPIC})
 
-    def _check_directory(self, name: str) -> Job:
+    def _check_directory(self, name: str) -> JobOf[None]:
         found = partition_dir(name)
         if found is None:
             if name not in _KNOWN_DIRS:

@@ -7,7 +7,7 @@ from odradek.inspection.batch_walk import BatchWalk
 from odradek.inspection.findings import Report
 from odradek.protocol import errors, json_form
 from odradek.protocol.messages.quorum_state import QuorumStateData
-from odradek.reactor.ports import Disk, Job
+from odradek.reactor.ports import Disk, JobOf
 from odradek.records import control
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def check_quorum_state(partition: "PartitionCheck") -> None:
         partition.report.error("C2", file, 1, message)
 
 
-def check_snapshot(disk: Disk, path: str, file: str, report: Report) -> Job:
+def check_snapshot(disk: Disk, path: str, file: str, report: Report) -> JobOf[None]:
     """Sound batches, offsets that count from 0, a header record first and a footer record last."""
     opened = disk.open(path, writable=False)
     try:

@@ -15,7 +15,7 @@ from odradek.inspection.verify_replay import Replay
 from odradek.inspection.verify_segment import SegmentCheck
 from odradek.inspection.verify_snapshots import Snapshot, SnapshotCheck, read_entries
 from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
-from odradek.reactor.ports import Disk, Job
+from odradek.reactor.ports import Disk, JobOf
 
 _METADATA_SNAPSHOT = re.compile(r"(?P<offset>[0-9]{20})-(?P<epoch>[0-9]{10})\.checkpoint$")
 _ON_ITS_WAY = re.compile(r".*\.(?P<state>deleted|cleaned|swap|part|tmp)$")
@@ -94,7 +94,7 @@ class PartitionCheck:
         """Whether a crash may have taken what is at `offset`, and what follows it."""
         return not self.is_clean and offset >= (self.checkpoints.recovery_point or 0)
 
-    def run(self) -> Job:
+    def run(self) -> JobOf[None]:
         self.report.partitions += 1
         self._sort_names()
         bases = self._files["log"]
@@ -142,7 +142,7 @@ class PartitionCheck:
                     file = self.shown(segment_file(base_offset, suffix))
                     self.report.judge(self.may_be_lost(base_offset), "names", file, None, "there is no such segment")
 
-    def _check_segment(self, base_offset: int, next_base: int | None) -> Job:
+    def _check_segment(self, base_offset: int, next_base: int | None) -> JobOf[None]:
         if self.is_ended:
             file = self.shown(segment_file(base_offset, file_names.LOG))
             self.report.note("L7", file, 0, "recovery deletes this segment: the log ends before it")
@@ -190,7 +190,7 @@ class PartitionCheck:
         except file_forms.MalformedFile as error:
             self.report.error("topic id", self.shown(name), error.position, error.reason)
 
-    def _check_metadata_files(self) -> Job:
+    def _check_metadata_files(self) -> JobOf[None]:
         from odradek.inspection.verify_metadata import check_quorum_state, check_snapshot
 
         check_quorum_state(self)

@@ -10,7 +10,7 @@ from odradek.inspection.file_names import OFFSET_INDEX, TIME_INDEX, segment_file
 from odradek.inspection.findings import NOTHING
 from odradek.inspection.verify_index import OffsetIndexCheck, TimeIndexCheck
 from odradek.protocol import errors
-from odradek.reactor.ports import Job
+from odradek.reactor.ports import JobOf
 from odradek.records.batch import Batch
 from odradek.records.columns import scan
 
@@ -49,7 +49,7 @@ class SegmentCheck:
         self._offsets: OffsetIndexCheck | None = None
         self._times: TimeIndexCheck | None = None
 
-    def run(self) -> Job:
+    def run(self) -> JobOf[None]:
         partition = self._partition
         partition.log_end_offset = max(partition.log_end_offset, self._base_offset)
         self._open_indexes()
@@ -92,7 +92,7 @@ class SegmentCheck:
             return None
         return self._partition.disk.read(self._partition.path(self._name(suffix)))
 
-    def _walk(self, walk: BatchWalk) -> Job:
+    def _walk(self, walk: BatchWalk) -> JobOf[None]:
         for position, batch in walk:
             problem = self._problem(batch)
             if problem is not None:

@@ -10,7 +10,7 @@ from odradek.log import names
 from odradek.log.dir_sync import sync_dir_if_there
 from odradek.log.failpoint import failpoint
 from odradek.log.failure import LogDirFailure
-from odradek.reactor.ports import Disk, Job
+from odradek.reactor.ports import Disk, JobOf
 
 
 class Deletion:
@@ -36,7 +36,7 @@ class Deletion:
             _rename(disk, path)
         failpoint("log.retention.after_rename")
 
-    def rename_job(self, disk: Disk) -> Job:
+    def rename_job(self, disk: Disk) -> JobOf[None]:
         for group in self.groups:
             failpoint("log.retention.before_rename")
             for path in group:
@@ -45,7 +45,7 @@ class Deletion:
             sync_dir_if_there(disk, self.directory)
             yield 0
 
-    def unlink_job(self, disk: Disk) -> Job:
+    def unlink_job(self, disk: Disk) -> JobOf[None]:
         """Unlinks what was renamed. A file that was not, because it was not there, is not looked for."""
         failpoint("log.retention.before_unlink")
         for path in self.paths:

@@ -1,7 +1,7 @@
 """Making names durable: the fsync of a directory, and what its failure means for a log."""
 
 from odradek.log.failure import LogDirFailure
-from odradek.reactor.ports import Disk, Job
+from odradek.reactor.ports import Disk, JobOf
 
 
 def sync_dir_if_there(disk: Disk, directory: str) -> None:
@@ -13,7 +13,7 @@ def sync_dir_if_there(disk: Disk, directory: str) -> None:
         raise _failed(directory, error) from error
 
 
-def sync_dir_job(disk: Disk, directory: str) -> Job:
+def sync_dir_job(disk: Disk, directory: str) -> JobOf[None]:
     """Of a directory that has to be there."""
     try:
         disk.fsync_dir(directory)

@@ -13,7 +13,7 @@ from odradek.log.dir_sync import sync_dir_if_there
 from odradek.log.failpoint import failpoint
 from odradek.log.failure import LogDirFailure, storage_error
 from odradek.reactor.file_range import File
-from odradek.reactor.ports import Disk, Job
+from odradek.reactor.ports import Disk, JobOf
 
 
 class FlushPlan:
@@ -56,7 +56,7 @@ class FlushPlan:
             file.release()
 
 
-def flush_job(disk: Disk, plan: FlushPlan) -> Job:
+def flush_job(disk: Disk, plan: FlushPlan) -> JobOf[int]:
     failpoint("log.flush.before_fsync")
     for file in plan.files:
         _fsync(file)

@@ -39,7 +39,7 @@ from odradek.log.soundness.time_search import LargestTimestamp
 from odradek.log.storage import Storage
 from odradek.protocol import errors
 from odradek.reactor.file_range import File
-from odradek.reactor.ports import Buffer, Job
+from odradek.reactor.ports import Buffer, JobOf
 
 
 class Log:
@@ -278,7 +278,7 @@ class Log:
 
     def lookup_job(
         self, timestamp: int, *, tells_own_epoch: bool = True, told: list[LargestTimestamp] | None = None
-    ) -> Job:
+    ) -> JobOf[FoundOffset | None]:
         """The first record at or after `timestamp`, or the one with the largest (-3): returns FoundOffset or None.
 
         What it learns of segments whose times are doubted enters `told`, for `note_times` of the same generation.

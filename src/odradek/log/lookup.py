@@ -12,7 +12,7 @@ from odradek.log.index.sparse_index import CorruptIndex
 from odradek.log.leader_epochs import UNDEFINED_EPOCH, UNDEFINED_OFFSET
 from odradek.log.soundness import time_search
 from odradek.log.soundness.time_search import LargestTimestamp, Place, TimeTarget
-from odradek.reactor.ports import Disk, Job
+from odradek.reactor.ports import Disk, JobOf
 from odradek.records.batch import Batch
 from odradek.records.layout import LOG_APPEND_TIME, NO_TIMESTAMP
 
@@ -50,7 +50,7 @@ def special_offset(log: "Log", timestamp: int) -> FoundOffset | None:
 
 def lookup_job(
     log: "Log", timestamp: int, *, tells_own_epoch: bool = True, told: list[LargestTimestamp] | None = None
-) -> Job:
+) -> JobOf[FoundOffset | None]:
     """Plans the search at once; what is returned runs elsewhere.
 
     What it learns about doubted segments enters `told`, for `note_times`.
@@ -78,7 +78,7 @@ def note_times(log: "Log", generation: int, told: list[LargestTimestamp]) -> Non
 
 def _find(
     disk: Disk, targets: list[TimeTarget], timestamp: int, start_offset: int, told: list[LargestTimestamp]
-) -> Job:
+) -> JobOf[FoundOffset | None]:
     for target in targets:
         largest = yield from _proved(disk, target, told)
         if largest is None or largest.timestamp < timestamp:
@@ -96,7 +96,7 @@ def _find(
     return None
 
 
-def _proved(disk: Disk, target: TimeTarget, told: list[LargestTimestamp]) -> Job:
+def _proved(disk: Disk, target: TimeTarget, told: list[LargestTimestamp]) -> JobOf[LargestTimestamp | None]:
     if not target.is_doubted:
         return LargestTimestamp(target.base_offset, target.max_timestamp, target.offset_of_max_timestamp, False)
     largest = yield from time_search.largest_timestamp_job(disk, target)
@@ -105,7 +105,9 @@ def _proved(disk: Disk, target: TimeTarget, told: list[LargestTimestamp]) -> Job
     return largest
 
 
-def _find_in(disk: Disk, target: TimeTarget, place: Place, timestamp: int, start_offset: int) -> Job:
+def _find_in(
+    disk: Disk, target: TimeTarget, place: Place, timestamp: int, start_offset: int
+) -> JobOf[FoundOffset | None]:
     for batch in time_search.batches_from(disk, target, place):
         if batch is None:
             yield 0
@@ -116,7 +118,9 @@ def _find_in(disk: Disk, target: TimeTarget, place: Place, timestamp: int, start
     return None
 
 
-def _find_largest(disk: Disk, targets: list[TimeTarget], newest_epoch: int | None, told: list[LargestTimestamp]) -> Job:
+def _find_largest(
+    disk: Disk, targets: list[TimeTarget], newest_epoch: int | None, told: list[LargestTimestamp]
+) -> JobOf[FoundOffset | None]:
     latest: tuple[LargestTimestamp, TimeTarget] | None = None
     for target in targets:
         largest = yield from _proved(disk, target, told)
@@ -135,7 +139,7 @@ def _find_largest(disk: Disk, targets: list[TimeTarget], newest_epoch: int | Non
 
 def _largest_in(
     disk: Disk, target: TimeTarget, place: Place, largest: LargestTimestamp, newest_epoch: int | None
-) -> Job:
+) -> JobOf[FoundOffset | None]:
     """A 3.3 tells the newest epoch, and the end of a batch whose records all have the time of their append."""
     for batch in time_search.batches_from(disk, target, place):
         if batch is None:

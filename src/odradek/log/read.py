@@ -15,7 +15,7 @@ from odradek.log.segment.transaction_facts import TransactionFacts
 from odradek.log.soundness import committed, soundness
 from odradek.protocol import errors
 from odradek.reactor.file_range import FileRange
-from odradek.reactor.ports import Job
+from odradek.reactor.ports import JobOf
 
 if TYPE_CHECKING:
     from odradek.log.log import Log
@@ -144,7 +144,7 @@ def place_of(log: "Log", offset: int) -> tuple[int, int]:
     return segment.base_offset, segment.size if found is None else found[0]
 
 
-def read_ahead(cold: NotInCache) -> Job:
+def read_ahead(cold: NotInCache) -> JobOf[soundness.RangeCheck | None]:
     """Brings a range into the page cache; the caller acquires its file before and releases it after.
 
     What has to be checked is checked on the way, and returned: `Log.note_checked` must follow.

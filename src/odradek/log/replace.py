@@ -22,13 +22,13 @@ from odradek.log.loading.loaded import SegmentFacts
 from odradek.log.segment.doubted_transactions import DoubtedTransactions
 from odradek.log.segment.segment import Segment
 from odradek.log.truncate import remove_segments
-from odradek.reactor.ports import Disk, Job
+from odradek.reactor.ports import Disk, JobOf
 
 if TYPE_CHECKING:
     from odradek.log.log import Log
 
 
-def swap_job(disk: Disk, stems: Iterable[str], directory: str) -> Job:
+def swap_job(disk: Disk, stems: Iterable[str], directory: str) -> JobOf[None]:
     """`stems` are the paths of all new files without `.cleaned`."""
     for stem in stems:
         _rename(disk, stem + names.CLEANED, stem + names.SWAP)

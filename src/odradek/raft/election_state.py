@@ -10,7 +10,7 @@ from typing import NamedTuple
 from odradek.log.failure import LogDirFailure
 from odradek.protocol.uuids import format_uuid, parse_uuid
 from odradek.raft.keys import NO_DIRECTORY, ReplicaKey
-from odradek.reactor.ports import Disk, Job
+from odradek.reactor.ports import Disk, JobOf
 
 FILE_NAME = "quorum-state"
 NOBODY = -1
@@ -70,7 +70,7 @@ def read(disk: Disk, directory: str) -> ElectionState | None:
         raise LogDirFailure(f"the state of the quorum is damaged: {error}", path) from error
 
 
-def write_job(disk: Disk, directory: str, data: bytes) -> Job:
+def write_job(disk: Disk, directory: str, data: bytes) -> JobOf[None]:
     path = f"{directory}/{FILE_NAME}"
     try:
         disk.write_atomically(path, data)

@@ -22,7 +22,7 @@ from odradek.raft import election_state, recovery_point, snapshots
 from odradek.raft.batches import ControlFacts, facts_of
 from odradek.raft.election_state import ElectionState
 from odradek.raft.snapshots import BOOTSTRAP, SnapshotFacts
-from odradek.reactor.ports import Disk, Job
+from odradek.reactor.ports import Disk, JobOf
 from odradek.records import layout
 from odradek.records.batch import RecordBatch, batch_size
 from odradek.records.metadata_log import controls_of
@@ -43,7 +43,7 @@ class LoadedQuorum(NamedTuple):
     controls: list[tuple[int, ControlFacts]]  # by offset; -1 is the bootstrap snapshot
 
 
-def load_job(disk: Disk, directory: str, config: LogConfig, now_ms: int) -> Job:
+def load_job(disk: Disk, directory: str, config: LogConfig, now_ms: int) -> JobOf[LoadedQuorum]:
     """Returns a LoadedQuorum."""
     try:
         yield from _prepare(disk, directory)
@@ -69,7 +69,7 @@ def load_job(disk: Disk, directory: str, config: LogConfig, now_ms: int) -> Job:
     return LoadedQuorum(log, facts, state, controls)
 
 
-def _prepare(disk: Disk, directory: str) -> Job:
+def _prepare(disk: Disk, directory: str) -> JobOf[None]:
     disk.mkdir(directory)
     parent = directory.rpartition("/")[0]
     if parent:
@@ -97,7 +97,9 @@ def _snapshots(disk: Disk, directory: str) -> tuple[list[SnapshotFacts], list[tu
     return facts, controls
 
 
-def _controls(disk: Disk, directory: str, segments: list[SegmentFacts], from_offset: int) -> Job:
+def _controls(
+    disk: Disk, directory: str, segments: list[SegmentFacts], from_offset: int
+) -> JobOf[list[tuple[int, ControlFacts]]]:
     """The control records of the log itself: headers are looked at, records only where they must be."""
     found: list[tuple[int, ControlFacts]] = []
     for number, segment in enumerate(segments):

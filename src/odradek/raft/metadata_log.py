@@ -24,7 +24,7 @@ from odradek.raft.snapshots import SnapshotFacts
 from odradek.reactor.jobs import JobQueue
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
-from odradek.reactor.ports import DiskFile, Job, JobOf, R
+from odradek.reactor.ports import DiskFile, JobOf, R
 from odradek.records.metadata_log import Control, controls_of, record_batches
 
 OPEN_FILES_MAX = 16
@@ -329,11 +329,11 @@ class MetadataLog:
         self.storage.files.close()
 
 
-def _pread_job(file: DiskFile, size: int, position: int) -> Job:
+def _pread_job(file: DiskFile, size: int, position: int) -> JobOf[bytes]:
     data = file.pread(size, position)
     yield len(data)
     return data
 
 
-def _nothing() -> Job:
+def _nothing() -> JobOf[None]:
     yield 0

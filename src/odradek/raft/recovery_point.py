@@ -13,7 +13,7 @@ from odradek.log.checkpoint import CorruptCheckpoint
 from odradek.log.failure import storage_error
 from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
 from odradek.protocol.topic_partition import TopicPartition
-from odradek.reactor.ports import Disk, Job
+from odradek.reactor.ports import Disk, JobOf
 
 _LOG = TopicPartition(CLUSTER_METADATA_TOPIC, 0)
 
@@ -26,7 +26,7 @@ def read(disk: Disk, directory: str) -> int:
         return 0
 
 
-def write_job(disk: Disk, directory: str, offset: int) -> Job:
+def write_job(disk: Disk, directory: str, offset: int) -> JobOf[None]:
     path = f"{directory}/{names.RECOVERY_POINTS}"
     try:
         checkpoint.write_offsets(disk, path, {_LOG: offset})

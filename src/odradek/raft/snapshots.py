@@ -21,7 +21,7 @@ from odradek.raft.batches import ControlFacts, facts_of, messages_of
 from odradek.raft.keys import OffsetAndEpoch
 from odradek.raft.listener import SnapshotReader
 from odradek.reactor.atomic_write import append_all
-from odradek.reactor.ports import Disk, DiskFile, Job
+from odradek.reactor.ports import Disk, DiskFile, JobOf
 from odradek.records.batch import RecordBatch
 from odradek.records.metadata_log import (
     Control,
@@ -80,7 +80,7 @@ def write_job(
     last_contained_log_timestamp: int,
     now_ms: int,
     batch_bytes: int,
-) -> Job:
+) -> JobOf[SnapshotFacts]:
     """Returns SnapshotFacts of a snapshot that is durable. `records` is walked here: it must not change meanwhile."""
     path = f"{directory}/{part}"
     try:
@@ -128,7 +128,7 @@ def finish(disk: Disk, directory: str, part: str, snapshot_id: OffsetAndEpoch) -
     disk.fsync_dir(directory)
 
 
-def append_piece_job(disk: Disk, path: str, position: int, data: bytes) -> Job:
+def append_piece_job(disk: Disk, path: str, position: int, data: bytes) -> JobOf[int]:
     """One piece of a snapshot that comes from the leader. Returns the size so far."""
     try:
         file = disk.open(path, create=True)
@@ -146,7 +146,9 @@ def append_piece_job(disk: Disk, path: str, position: int, data: bytes) -> Job:
     return size
 
 
-def install_job(disk: Disk, directory: str, part: str, snapshot_id: OffsetAndEpoch) -> Job:
+def install_job(
+    disk: Disk, directory: str, part: str, snapshot_id: OffsetAndEpoch
+) -> JobOf[tuple[SnapshotFacts, ControlFacts]]:
     """What came from the leader is checked, made durable and named. Returns SnapshotFacts and ControlFacts.
 
     A LogDirFailure is the disk's fault, any other KafkaError the leader's.
@@ -171,7 +173,7 @@ def install_job(disk: Disk, directory: str, part: str, snapshot_id: OffsetAndEpo
 # Reading.
 
 
-def read_job(disk: Disk, directory: str, snapshot_id: OffsetAndEpoch) -> Job:
+def read_job(disk: Disk, directory: str, snapshot_id: OffsetAndEpoch) -> JobOf[SnapshotReader]:
     """Returns the SnapshotReader, everything decoded."""
     path = f"{directory}/{file_name(snapshot_id)}"
     try:
@@ -216,7 +218,9 @@ def read_head(disk: Disk, directory: str, snapshot_id: OffsetAndEpoch) -> tuple[
     return SnapshotFacts(snapshot_id, size, head.last_contained_log_timestamp), facts
 
 
-def read_piece_job(disk: Disk, directory: str, snapshot_id: OffsetAndEpoch, position: int, max_bytes: int) -> Job:
+def read_piece_job(
+    disk: Disk, directory: str, snapshot_id: OffsetAndEpoch, position: int, max_bytes: int
+) -> JobOf[tuple[int, bytes] | None]:
     """Returns (size of the snapshot, bytes from the position on); None if there is no such snapshot."""
     path = f"{directory}/{file_name(snapshot_id)}"
     try:
@@ -239,7 +243,7 @@ def read_piece_job(disk: Disk, directory: str, snapshot_id: OffsetAndEpoch, posi
 # Removing.
 
 
-def retire_job(disk: Disk, directory: str, snapshot_ids: Sequence[OffsetAndEpoch]) -> Job:
+def retire_job(disk: Disk, directory: str, snapshot_ids: Sequence[OffsetAndEpoch]) -> JobOf[None]:
     """Durably out of the way; `remove_job` unlinks them later, when nobody reads them any more."""
     for snapshot_id in snapshot_ids:
         path = f"{directory}/{file_name(snapshot_id)}"
@@ -256,7 +260,7 @@ def retire_job(disk: Disk, directory: str, snapshot_ids: Sequence[OffsetAndEpoch
         raise LogDirFailure(f"fsync of the directory failed: {error}", directory) from error
 
 
-def remove_job(disk: Disk, paths: Sequence[str]) -> Job:
+def remove_job(disk: Disk, paths: Sequence[str]) -> JobOf[None]:
     for path in paths:
         unlink_if_there(disk, path)
         yield 0

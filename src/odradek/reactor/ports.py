@@ -209,7 +209,7 @@ class Network(Protocol):
 # others or crashed. What it yields is how many bytes it has moved since the last time.
 R = TypeVar("R")
 JobOf = Generator[int, None, R]  # a job that returns this
-Job = JobOf[Any]  # what it returns is a matter between who wrote the job and who waits for its end
+Job = JobOf[object]  # one of any kind: what it returns is for others to know
 
 
 class JobHandle(Protocol):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.log.log import Log
 from odradek.log.manager.log_dir import LogDir
-from odradek.reactor.ports import Disk, Job
+from odradek.reactor.ports import Disk, JobOf
 
 if TYPE_CHECKING:
     from odradek.replica.manager import ReplicaManager
@@ -53,7 +53,7 @@ def _lag(replicas: "ReplicaManager", topic: str, index: int, log: Log) -> int:
     return max(0, current.log_end_offset - log.log_end_offset)
 
 
-def volume_job(disk: Disk, path: str) -> Job:
+def volume_job(disk: Disk, path: str) -> JobOf[DirVolume]:
     """Returns DirVolume."""
     yield 0
     try:

@@ -18,7 +18,7 @@ from odradek.log.read import LOG_END
 from odradek.protocol import errors
 from odradek.reactor.jobs import Throttle
 from odradek.reactor.pending import Pending
-from odradek.reactor.ports import Cancelled, DiskFile, Job
+from odradek.reactor.ports import Cancelled, DiskFile, JobOf
 from odradek.replica.partition import Partition
 from odradek.replica.roles import REMOVED
 
@@ -120,7 +120,7 @@ class Mover:
             await move
 
 
-def _read_job(file: DiskFile, size: int, position: int) -> Job:
+def _read_job(file: DiskFile, size: int, position: int) -> JobOf[bytearray]:
     data = bytearray(file.pread(size, position))
     yield len(data)
     return data

@@ -14,7 +14,7 @@ from odradek.log.log import Log
 from odradek.log.producers.transaction_verification import VerificationGuard
 from odradek.protocol import errors
 from odradek.reactor.pending import Pending
-from odradek.reactor.ports import Buffer, Job
+from odradek.reactor.ports import Buffer, JobOf
 from odradek.records.assign import rebuilt
 from odradek.records.check import check, check_common, check_request
 from odradek.records.checked import CheckedRecords
@@ -150,7 +150,7 @@ def check_still_in_transaction(log: Log, records: Buffer, guard: VerificationGua
         log.producers.check_in_transaction(producer_id, producer_epoch, sequence, guard)
 
 
-def check_job(records: bytearray, rules: ProduceRules, now_ms: int) -> Job:
+def check_job(records: bytearray, rules: ProduceRules, now_ms: int) -> JobOf[CheckedRecords]:
     """What must be rewritten is rewritten here: recompressed, or converted to magic 2, from offset 0 on."""
     yield len(records)
     checked = check(records, rules, now_ms)

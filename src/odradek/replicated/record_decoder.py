@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from odradek.protocol.declare import Message, executor
 from odradek.protocol.frames import CoordinatorRecords
 from odradek.protocol.plan import Plan
-from odradek.reactor.ports import DiskFile, Job
+from odradek.reactor.ports import DiskFile, JobOf
 from odradek.records import control
 from odradek.records.columns import Columns, ControlRecord, scan
 from odradek.records.layout import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TRANSACTIONAL_MASK
@@ -21,7 +21,9 @@ _NOBODY = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
 Producer = tuple[int, int]  # id and epoch
 
 
-def decode_job(file: DiskFile, position: int, size: int, decoder: "RecordDecoder", from_offset: int) -> Job:
+def decode_job(
+    file: DiskFile, position: int, size: int, decoder: "RecordDecoder", from_offset: int
+) -> JobOf[tuple[list[tuple[object, int]], int]]:
     """([(record, offset)], next offset) of the whole batches in a range of a file."""
     data = file.pread(size, position)
     yield len(data)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from odradek.log import checkpoint, names
 from odradek.protocol.topic_partition import TopicPartition
-from odradek.reactor.ports import Disk, Job
+from odradek.reactor.ports import Disk, JobOf
 
 
 class CleanerCheckpoints:
@@ -58,12 +58,12 @@ class CleanerCheckpoints:
     def changed_dirs(self) -> list[str]:
         return sorted(self._changed)
 
-    def save_job(self, disk: Disk, log_dir: str) -> Job:
+    def save_job(self, disk: Disk, log_dir: str) -> JobOf[None]:
         """Writes what is known now. The dir counts as saved from here on: a failure fails the dir."""
         self._changed.discard(log_dir)
         return _save(disk, f"{log_dir}/{names.CLEANER_OFFSETS}", dict(self._offsets[log_dir]))
 
 
-def _save(disk: Disk, path: str, offsets: dict[TopicPartition, int]) -> Job:
+def _save(disk: Disk, path: str, offsets: dict[TopicPartition, int]) -> JobOf[None]:
     checkpoint.write_offsets(disk, path, offsets)
     yield 0

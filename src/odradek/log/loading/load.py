@@ -29,7 +29,7 @@ from odradek.log.producers.producer_rebuild import rebuild_job
 from odradek.log.producers.producer_state import PRODUCER_ID_EXPIRATION_MS
 from odradek.log.segment.segment_scan import SegmentScan
 from odradek.log.segment.segment_tail import LastEntry, claimed_offset, last_index_entry, last_time_entry, next_offset
-from odradek.reactor.ports import Disk, Job
+from odradek.reactor.ports import Disk, JobOf
 
 
 def load_log(
@@ -45,7 +45,7 @@ def load_log(
     producer_id_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS,
     progress: Progress | None = None,
     snapshot_offset: int = 0,
-) -> Job:
+) -> JobOf[LoadedLog]:
     """Returns a LoadedLog. `recovery_point` and `log_start_offset` are those of the checkpoints, 0 if there is none.
 
     Below `snapshot_offset` a snapshot stands for the log: it may begin anew there, and a crash may come meanwhile.
@@ -81,7 +81,9 @@ class _Loader:
         self.progress = progress
         self.loaded = LoadedLog(directory, topic_partition)
 
-    def load(self, had_clean_shutdown: bool, recovery_point: int, log_start_offset: int, snapshot_offset: int) -> Job:
+    def load(
+        self, had_clean_shutdown: bool, recovery_point: int, log_start_offset: int, snapshot_offset: int
+    ) -> JobOf[LoadedLog]:
         loaded = self.loaded
         loaded.log_start_offset = log_start_offset
         loaded.epochs = self._read_epochs()
@@ -200,7 +202,7 @@ class _Loader:
         bases = [facts.base_offset for facts in self.loaded.segments if facts.base_offset <= recovery_point]
         return [facts for facts in stale if bases and facts.base_offset < bases[-1]]
 
-    def _reindex(self, stale: list[SegmentFacts], recovery_point: int) -> Job:
+    def _reindex(self, stale: list[SegmentFacts], recovery_point: int) -> JobOf[None]:
         for facts in stale:
             producers = yield from rebuild_job(
                 self.disk, rebuild_plan(self.loaded, facts.base_offset, self.now_ms, self.expiration_ms)
@@ -237,7 +239,7 @@ class _Loader:
 
     # The end of the log.
 
-    def _find_end(self, recovery_point: int) -> Job:
+    def _find_end(self, recovery_point: int) -> JobOf[None]:
         """After a clean stop. A tail that does not hold is read as after a crash."""
         self._drop_false_start()
         facts = self.loaded.segments[-1]
@@ -271,7 +273,7 @@ class _Loader:
         if end_offset > segments[-1].base_offset:
             self._remove_orphans(segments.pop().base_offset, list(names.SEGMENT_FILES))
 
-    def _recover(self, recovery_point: int) -> Job:
+    def _recover(self, recovery_point: int) -> JobOf[None]:
         self._drop_false_start()
         yield from recover(
             self.disk, self.loaded, self.config, recovery_point, self.now_ms, self.expiration_ms, self.progress
@@ -330,7 +332,7 @@ class _Loader:
         loaded.epochs.truncate_from_end(loaded.log_end_offset)  # one that begins at the end has no record to tell of it
         loaded.epochs.truncate_from_start(loaded.log_start_offset)
 
-    def _load_producers(self) -> Job:
+    def _load_producers(self) -> JobOf[None]:
         """Without any snapshot a clean stop had no producers, or an older release wrote the log."""
         loaded = self.loaded
         if not loaded.snapshots:

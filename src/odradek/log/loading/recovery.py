@@ -25,7 +25,7 @@ from odradek.log.producers import producer_snapshot
 from odradek.log.producers.producer_rebuild import RebuildPlan, rebuild_job
 from odradek.log.producers.producer_state import ProducerState
 from odradek.log.segment.segment_scan import SegmentScan
-from odradek.reactor.ports import Disk, Job
+from odradek.reactor.ports import Disk, JobOf
 
 Progress = Callable[[str, int, int], None]  # directory, bytes read so far, bytes to read
 
@@ -38,7 +38,7 @@ def recover(
     now_ms: int,
     expiration_ms: int,
     progress: Progress | None = None,
-) -> Job:
+) -> JobOf[None]:
     """Reads the segments from the recovery point on; `loaded` has the log's end and its producers afterwards."""
     first = _first_unflushed(loaded.segments, recovery_point)
     unflushed = loaded.segments[first:]
@@ -107,7 +107,7 @@ def _first_unflushed(segments: list[SegmentFacts], recovery_point: int) -> int:
     return below[-1] if below else 0
 
 
-def _producers_at(disk: Disk, loaded: LoadedLog, offset: int, now_ms: int, expiration_ms: int) -> Job:
+def _producers_at(disk: Disk, loaded: LoadedLog, offset: int, now_ms: int, expiration_ms: int) -> JobOf[ProducerState]:
     plan = rebuild_plan(loaded, offset, now_ms, expiration_ms)
     producers = yield from rebuild_job(disk, plan)
     loaded.snapshots = plan.snapshots
@@ -140,7 +140,7 @@ def _follows(next_offset: int, base_offset: int, config: LogConfig) -> bool:
     return base_offset == next_offset or (base_offset > next_offset and config.is_compacted)
 
 
-def scan_job(disk: Disk, directory: str, scan: SegmentScan, size: int) -> Job:
+def scan_job(disk: Disk, directory: str, scan: SegmentScan, size: int) -> JobOf[None]:
     path = names.log_path(directory, scan.base_offset)
     try:
         file = disk.open(path, writable=False)
@@ -164,7 +164,7 @@ def _refuse_below(loaded: LoadedLog, scan: SegmentScan, recovery_point: int) -> 
         )
 
 
-def _drop(disk: Disk, loaded: LoadedLog, doomed: list[SegmentFacts]) -> Job:
+def _drop(disk: Disk, loaded: LoadedLog, doomed: list[SegmentFacts]) -> JobOf[None]:
     if not doomed:
         return
     failpoint("log.recover.before_drop")

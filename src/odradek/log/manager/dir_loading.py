@@ -27,7 +27,7 @@ from odradek.protocol import errors
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
-from odradek.reactor.ports import Cancelled, Job
+from odradek.reactor.ports import Cancelled, JobOf
 from odradek.reactor.slices import Slices
 from odradek.reactor.timers import Timer
 
@@ -167,7 +167,7 @@ class DirLoading:
         count = PARTITIONS_PER_JOB if self._log_dir.had_clean_shutdown else 1
         return [self._waiting.popleft() for _ in range(min(count, len(self._waiting)))]
 
-    def _job(self, some: list[PartitionToLoad]) -> Job:
+    def _job(self, some: list[PartitionToLoad]) -> JobOf[list[LoadedPartition | DamagedPartition]]:
         return load_partitions_job(
             self._loop.ports.disk,
             some,

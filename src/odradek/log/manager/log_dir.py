@@ -21,7 +21,7 @@ from odradek.protocol import releases
 from odradek.protocol.internal_topics import CLUSTER_METADATA_TOPIC
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.pending import Pending
-from odradek.reactor.ports import Disk, DiskLock, Job
+from odradek.reactor.ports import Disk, DiskLock, JobOf
 
 CHECKPOINTS = (names.RECOVERY_POINTS, names.LOG_START_OFFSETS, names.REPLICATION_OFFSETS)
 NO_BROKER_EPOCH = -1
@@ -201,7 +201,7 @@ def _is_partition(disk: Disk, path: str, name: str) -> bool:
 # At the start.
 
 
-def open_job(disk: Disk, path: str, known: LookedAt | None = None) -> Job:
+def open_job(disk: Disk, path: str, known: LookedAt | None = None) -> JobOf[DirContents]:
     """Returns DirContents. LogDirRefused stops the start, an OSError takes this dir offline."""
     lock = None
     if known is None:
@@ -222,7 +222,7 @@ def open_job(disk: Disk, path: str, known: LookedAt | None = None) -> Job:
     return contents
 
 
-def begin_job(disk: Disk, path: str) -> Job:
+def begin_job(disk: Disk, path: str) -> JobOf[None]:
     """From here on only a recovery may follow a crash."""
     disk.unlink(f"{path}/{names.CLEAN_SHUTDOWN}")
     disk.fsync_dir(path)
@@ -337,7 +337,7 @@ def clean_shutdown_marker(release: str, broker_epoch: int) -> bytes:
     return f'{{"version":0,"brokerEpoch":{broker_epoch}}}'.encode()
 
 
-def mark_clean_job(disk: Disk, path: str, marker: bytes) -> Job:
+def mark_clean_job(disk: Disk, path: str, marker: bytes) -> JobOf[None]:
     """The last thing that is written: everything that it vouches for is durable already."""
     disk.write_atomically(f"{path}/{names.CLEAN_SHUTDOWN}", marker)
     yield 0

@@ -20,7 +20,7 @@ from odradek.protocol import errors
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.jobs import JobQueue
 from odradek.reactor.loop import Loop
-from odradek.reactor.ports import Cancelled, Disk, Job, JobOf, R
+from odradek.reactor.ports import Cancelled, Disk, JobOf, R
 
 # Takes the dir, and whether it was the last one online.
 OnDirFailure = Callable[[LogDir, bool], None]
@@ -263,10 +263,10 @@ _VALUES: dict[str, Callable[[Log], int | None]] = {
 }
 
 
-def _save(disk: Disk, path: str, offsets: dict[TopicPartition, int]) -> Job:
+def _save(disk: Disk, path: str, offsets: dict[TopicPartition, int]) -> JobOf[None]:
     checkpoint.write_offsets(disk, path, offsets)
     yield 0
 
 
-def _nothing() -> Job:
+def _nothing() -> JobOf[None]:
     yield 0

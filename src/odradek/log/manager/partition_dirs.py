@@ -18,7 +18,7 @@ from odradek.log.loading.recovery import Progress
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import format_uuid, parse_uuid
 from odradek.reactor.atomic_write import write_atomically
-from odradek.reactor.ports import Disk, Job
+from odradek.reactor.ports import Disk, JobOf
 
 
 class PartitionToLoad:
@@ -42,7 +42,7 @@ class PartitionToLoad:
 
     def load_job(
         self, disk: Disk, *, had_clean_shutdown: bool, now_ms: int, expiration_ms: int, progress: Progress | None = None
-    ) -> Job:
+    ) -> JobOf[LoadedLog]:
         return load_log(
             disk,
             self.directory,
@@ -82,7 +82,7 @@ class DamagedPartition:
 
 def create_job(
     disk: Disk, to_load: PartitionToLoad, topic_id: bytes | None, log_dir: str, now_ms: int, expiration_ms: int
-) -> Job:
+) -> JobOf[LoadedLog]:
     """Returns the LoadedLog of an empty partition whose directory is durable: what is synced in it later will stay."""
     disk.mkdir(to_load.directory)
     if topic_id is not None:  # its name becomes durable with those of the first segment
@@ -99,7 +99,7 @@ def write_topic_id(disk: Disk, directory: str, topic_id: bytes, *, syncs_name: b
     write_atomically(disk, f"{directory}/{names.PARTITION_METADATA}", data, syncs_name=syncs_name)
 
 
-def write_topic_id_job(disk: Disk, directory: str, topic_id: bytes) -> Job:
+def write_topic_id_job(disk: Disk, directory: str, topic_id: bytes) -> JobOf[None]:
     write_topic_id(disk, directory, topic_id)
     yield 0
 
@@ -122,7 +122,7 @@ def load_partitions_job(
     now_ms: int,
     expiration_ms: int,
     progress: Progress | None,
-) -> Job:
+) -> JobOf[list[LoadedPartition | DamagedPartition]]:
     """Returns a LoadedPartition for each, or a DamagedPartition."""
     found: list[LoadedPartition | DamagedPartition] = []
     for to_load in partitions:
@@ -150,7 +150,7 @@ def _log_bytes(disk: Disk, directory: str) -> int:
         return 0  # it is damaged as it is, and this is only shown
 
 
-def rename_job(disk: Disk, renames: Iterable[tuple[str, str]], log_dir: str) -> Job:
+def rename_job(disk: Disk, renames: Iterable[tuple[str, str]], log_dir: str) -> JobOf[None]:
     """To names that end in -delete or -stray. One that is gone already was renamed before."""
     for old, new in renames:
         try:
@@ -162,7 +162,7 @@ def rename_job(disk: Disk, renames: Iterable[tuple[str, str]], log_dir: str) -> 
     disk.fsync_dir(log_dir)
 
 
-def remove_job(disk: Disk, directories: Iterable[str], log_dir: str) -> Job:
+def remove_job(disk: Disk, directories: Iterable[str], log_dir: str) -> JobOf[None]:
     for directory in directories:
         for name in _listed(disk, directory):
             unlink_if_there(disk, f"{directory}/{name}")
@@ -181,7 +181,7 @@ def _listed(disk: Disk, directory: str) -> list[str]:
         return []
 
 
-def fsync_dir_job(disk: Disk, directory: str) -> Job:
+def fsync_dir_job(disk: Disk, directory: str) -> JobOf[None]:
     """What goes wrong is for `LogDirs.run` to judge: a full disk is no failure of the dir here."""
     disk.fsync_dir(directory)
     yield 0
@@ -198,7 +198,7 @@ def count_unflushed_segments(disk: Disk, partition: PartitionToLoad) -> int:
     return len(bases) - max(0, below - 1)
 
 
-def count_segments_job(disk: Disk, partitions: list[PartitionToLoad]) -> Job:
+def count_segments_job(disk: Disk, partitions: list[PartitionToLoad]) -> JobOf[dict[str, int]]:
     """Returns the number of segments to recover by directory."""
     counts = {}
     for partition in partitions:

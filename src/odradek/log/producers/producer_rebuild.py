@@ -11,7 +11,7 @@ from odradek.log.producers import producer_snapshot
 from odradek.log.producers.producer_snapshot import CorruptSnapshot
 from odradek.log.producers.producer_state import ProducerState, is_expired
 from odradek.protocol import errors
-from odradek.reactor.ports import Disk, Job
+from odradek.reactor.ports import Disk, JobOf
 from odradek.records import layout
 from odradek.records.batch import RecordBatch, batch_size
 
@@ -58,7 +58,7 @@ class RebuildPlan:
         self.expiration_ms = expiration_ms
 
 
-def rebuild_job(disk: Disk, plan: RebuildPlan) -> Job:
+def rebuild_job(disk: Disk, plan: RebuildPlan) -> JobOf[ProducerState]:
     """Returns the ProducerState at `end_offset`."""
     state = ProducerState(plan.topic_partition)
     state.clear(plan.start_offset)
@@ -87,7 +87,7 @@ def _load_snapshot(disk: Disk, plan: RebuildPlan, state: ProducerState) -> None:
         return
 
 
-def _replay_segment(disk: Disk, plan: RebuildPlan, state: ProducerState, path: str, size: int) -> Job:
+def _replay_segment(disk: Disk, plan: RebuildPlan, state: ProducerState, path: str, size: int) -> JobOf[None]:
     try:
         file = disk.open(path, writable=False)
     except OSError as error:

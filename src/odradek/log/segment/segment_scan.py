@@ -16,7 +16,7 @@ from odradek.log.producers.producer_state import ProducerState
 from odradek.log.segment.batch_scan import scan_plain
 from odradek.log.segment.pure_batch_scan import ANY_EPOCH, Place, Rules
 from odradek.protocol import errors
-from odradek.reactor.ports import DiskFile, Job
+from odradek.reactor.ports import DiskFile, JobOf
 from odradek.records import layout
 from odradek.records.batch import RecordBatch, batch_size
 from odradek.records.crc import crc32c
@@ -79,7 +79,7 @@ class SegmentScan:
         self.indexed_position = 0
         self.fault: str | None = None  # why the scan stopped before the end
 
-    def run(self, file: DiskFile, size: int) -> Job:
+    def run(self, file: DiskFile, size: int) -> JobOf[None]:
         pieces = BatchPieces(file, 0, size)
         while not pieces.is_at_end and self.fault is None:
             piece = pieces.next_piece()

@@ -17,7 +17,7 @@ from odradek.log.producers.producer_rebuild import RebuildPlan, rebuild_job
 from odradek.log.segment.segment import Segment
 from odradek.log.segment.segment_scan import SegmentScan
 from odradek.log.truncate import rebuild_plan
-from odradek.reactor.ports import Disk, Job
+from odradek.reactor.ports import Disk, JobOf
 
 if TYPE_CHECKING:
     from odradek.log.log import Log
@@ -48,7 +48,7 @@ def plan(log: "Log", segment: Segment, now_ms: int) -> ReindexPlan | None:
     )
 
 
-def reindex_job(disk: Disk, planned: ReindexPlan) -> Job:
+def reindex_job(disk: Disk, planned: ReindexPlan) -> JobOf[SegmentScan | None]:
     """Returns the SegmentScan, None if the segment has left the log. LogDamaged if the log itself does not hold."""
     try:
         producers = yield from rebuild_job(disk, planned.producers)

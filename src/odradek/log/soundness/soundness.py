@@ -25,7 +25,7 @@ from odradek.log.segment.transaction_facts import TransactionFacts
 from odradek.log.soundness import lost_end
 from odradek.log.soundness.lost_end import FileWitness
 from odradek.reactor.file_range import File
-from odradek.reactor.ports import DiskFile, Job
+from odradek.reactor.ports import DiskFile, JobOf
 from odradek.records import layout
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ def _take(check: RangeCheck, walk: BatchCheck, piece: memoryview, size: int) -> 
     return used
 
 
-def check_job(file: DiskFile, check: RangeCheck) -> Job:
+def check_job(file: DiskFile, check: RangeCheck) -> JobOf[RangeCheck]:
     """Reads and checks the range; the verdict is in `check`, for `note`. A batch larger than a piece is read again."""
     walk = check.walk()
     piece_bytes = PIECE_BYTES

@@ -23,7 +23,7 @@ from odradek.log.index.sparse_index import CorruptIndex
 from odradek.log.index.time_index import ENTRY_SIZE as TIME_ENTRY_SIZE
 from odradek.log.index.time_index import TimeIndex
 from odradek.log.leader_epochs import LeaderEpochs
-from odradek.reactor.ports import Disk, DiskFile, Job
+from odradek.reactor.ports import Disk, DiskFile, JobOf
 from odradek.records.batch import Batch, batches
 from odradek.records.layout import NO_TIMESTAMP
 
@@ -235,7 +235,7 @@ def _begins_behind(batch: Batch, offset: int) -> bool:
 # The largest timestamp.
 
 
-def largest_timestamp_job(disk: Disk, segment: TimeTarget) -> Job:
+def largest_timestamp_job(disk: Disk, segment: TimeTarget) -> JobOf[LargestTimestamp | None]:
     """Returns a LargestTimestamp, None if the segment is gone."""
     try:
         place = segment.last_place or last_place_on_disk(disk, segment)
@@ -261,7 +261,7 @@ def _is_told_by(segment: TimeTarget, found: tuple[int, int, int]) -> bool:
     return first_offset <= segment.offset_of_max_timestamp <= last_offset
 
 
-def _largest(disk: Disk, segment: TimeTarget, place: Place) -> Job:
+def _largest(disk: Disk, segment: TimeTarget, place: Place) -> JobOf[tuple[int, int, int] | None]:
     """(timestamp, first offset, last offset) of the first batch that has it; None if there is no batch any more."""
     found = NO_TIMESTAMP, segment.base_offset, segment.base_offset
     is_there = not segment.size

@@ -13,7 +13,7 @@ from odradek.protocol import errors
 from odradek.protocol.messages.k01_fetch import FetchRequest, FetchResponse, PartitionData
 from odradek.reactor.file_range import FileRange
 from odradek.reactor.pending import Pending
-from odradek.reactor.ports import Buffer, Cancelled, Job
+from odradek.reactor.ports import Buffer, Cancelled, JobOf
 from odradek.records.convert import DownConverted, down_convert
 from odradek.replica.fetch.partition_data import not_here, records_of, release, size_of
 
@@ -83,7 +83,7 @@ async def _converted(replicas: "ReplicaManager", data: PartitionData, version: i
     return data
 
 
-def _convert_job(records: Buffer | FileRange, magic: int, offset: int) -> Job:
+def _convert_job(records: Buffer | FileRange, magic: int, offset: int) -> JobOf[DownConverted]:
     if isinstance(records, FileRange):
         records = records.disk_file.pread(records.size, records.position)
     yield len(records)
