@@ -4,13 +4,14 @@ The public names, imported when they are first used: to import the package costs
 needs one of them does not load the others.
 """
 
-__all__ = ["AdminClient", "Header", "Record", "TopicPartition", "__version__", "errors"]
+__all__ = ["AdminClient", "Header", "KafkaConsumer", "Record", "TopicPartition", "__version__", "errors"]
 
 TYPE_CHECKING = False  # as type checkers know it: `typing` itself would be half of what this module costs
 
 if TYPE_CHECKING:
     from odradek import errors
     from odradek.client.admin.admin_client import AdminClient
+    from odradek.client.consumer.kafka_consumer import KafkaConsumer
     from odradek.protocol.topic_partition import TopicPartition
     from odradek.records.record import Header, Record
     from odradek.version import VERSION
@@ -21,6 +22,7 @@ else:
     _PLACES = {
         "AdminClient": ("odradek.client.admin.admin_client", "AdminClient"),
         "Header": ("odradek.records.record", "Header"),
+        "KafkaConsumer": ("odradek.client.consumer.kafka_consumer", "KafkaConsumer"),
         "Record": ("odradek.records.record", "Record"),
         "TopicPartition": ("odradek.protocol.topic_partition", "TopicPartition"),
         "__version__": ("odradek.version", "VERSION"),

@@ -10,6 +10,7 @@ import odradek
 import outside
 from odradek import admin, aio, errors, version
 from odradek.client.admin import admin_client, asyncio_admin_client
+from odradek.client.consumer import kafka_consumer
 from odradek.protocol import errors as table
 from odradek.protocol import topic_partition
 from odradek.records import record
@@ -22,11 +23,20 @@ def printed(code):
 
 
 def test_the_public_names():
-    assert odradek.__all__ == ["AdminClient", "Header", "Record", "TopicPartition", "__version__", "errors"]
+    assert odradek.__all__ == [
+        "AdminClient",
+        "Header",
+        "KafkaConsumer",
+        "Record",
+        "TopicPartition",
+        "__version__",
+        "errors",
+    ]
     assert odradek.Record is record.Record and odradek.Header is record.Header
     assert odradek.TopicPartition is topic_partition.TopicPartition
     assert odradek.AdminClient is admin_client.AdminClient
     assert aio.AdminClient is asyncio_admin_client.AdminClient
+    assert odradek.KafkaConsumer is kafka_consumer.KafkaConsumer
     assert odradek.errors is errors and odradek.__version__ == version.VERSION
 
 

@@ -21,8 +21,6 @@ from odradek.reactor.timers import Timer
 
 
 class Driver:
-    """Not wired yet: the clients of `client/` are cores, which have no front end but the tests."""
-
     __slots__ = ("_channel", "_core", "_is_stopped", "_mono_ms", "_on_error", "_on_event", "_timeout_ms", "_timer")
 
     def __init__(

@@ -1,6 +1,6 @@
 """Configs of the admin client."""
 
-from odradek.config import client_rules, reasons
+from odradek.config import client_rules, reasons, served
 from odradek.config.client import COMMON
 from odradek.config.definition import HIGH, LOW, REQUIRED, Definition, Table, row, section
 from odradek.config.types import LIST
@@ -32,54 +32,12 @@ DIFFERENT = (
 
 ABSENT = ("interceptor.classes",)
 
-# What the client honours. It warns of the others when they are set.
-SERVED = frozenset(
-    {
-        "bootstrap.servers",
-        "client.id",
-        "connections.max.idle.ms",
-        "default.api.timeout.ms",
-        "metadata.max.age.ms",
-        "metadata.recovery.strategy",
-        "reconnect.backoff.max.ms",
-        "reconnect.backoff.ms",
-        "request.timeout.ms",
-        "retries",
-        "retry.backoff.max.ms",
-        "retry.backoff.ms",
-        "sasl.jaas.config",
-        "sasl.login.read.timeout.ms",
-        "sasl.mechanism",
-        "sasl.oauthbearer.client.credentials.client.id",
-        "sasl.oauthbearer.client.credentials.client.secret",
-        "sasl.oauthbearer.header.urlencode",
-        "sasl.oauthbearer.scope",
-        "sasl.oauthbearer.token.endpoint.url",
-        "security.protocol",
-        "socket.connection.setup.timeout.max.ms",
-        "socket.connection.setup.timeout.ms",
-        "ssl.cipher.suites",
-        "ssl.enabled.protocols",
-        "ssl.endpoint.identification.algorithm",
-        "ssl.key.password",
-        "ssl.keystore.certificate.chain",
-        "ssl.keystore.key",
-        "ssl.keystore.location",
-        "ssl.keystore.type",
-        "ssl.truststore.certificates",
-        "ssl.truststore.location",
-        "ssl.truststore.type",
-    }
-)
-PARTLY = {
-    "sasl.mechanism": "no GSSAPI",
-    "ssl.keystore.type": "PEM only",
-    "ssl.truststore.type": "PEM only",
-}
+# What the client honours beside what all of them do. It warns of the others when they are set.
+SERVED = served.BY_ALL | {"retries"}
 
 
 def _marked(row: Definition) -> Definition:
-    return row.like(not_served=None if row.name in SERVED else reasons.ADMIN, partly=PARTLY.get(row.name))
+    return served.marked(row, SERVED, reasons.ADMIN)
 
 
 TABLE = Table(

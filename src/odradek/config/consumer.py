@@ -1,8 +1,8 @@
 """Configs of the consumer, the share consumer's among them."""
 
-from odradek.config import client_rules, reasons
+from odradek.config import client_rules, reasons, served
 from odradek.config.client import COMMON
-from odradek.config.definition import HIGH, LOW, MEDIUM, REQUIRED, Table, row, section
+from odradek.config.definition import HIGH, LOW, MEDIUM, REQUIRED, Definition, Table, row, section
 from odradek.config.types import BOOLEAN, CLASS, INT, LIST, STRING
 from odradek.config.validators import (
     ANY,
@@ -95,8 +95,43 @@ DIFFERENT = (
 
 ABSENT = ("retries",)
 
+# What the client honours beside what all of them do. It warns of the others when they are set.
+SERVED = served.BY_ALL | {
+    "allow.auto.create.topics",
+    "auto.commit.interval.ms",
+    "auto.offset.reset",
+    "check.crcs",
+    "client.rack",
+    "enable.auto.commit",
+    "exclude.internal.topics",
+    "fetch.buffer.bytes",
+    "fetch.max.bytes",
+    "fetch.max.wait.ms",
+    "fetch.min.bytes",
+    "group.id",
+    "group.instance.id",
+    "group.protocol",
+    "group.remote.assignor",
+    "heartbeat.interval.ms",
+    "interceptor.classes",
+    "internal.leave.group.on.close",
+    "isolation.level",
+    "key.deserializer",
+    "max.partition.fetch.bytes",
+    "max.poll.interval.ms",
+    "max.poll.records",
+    "partition.assignment.strategy",
+    "session.timeout.ms",
+    "value.deserializer",
+}
+
+
+def _marked(row: Definition) -> Definition:
+    return served.marked(row, SERVED, reasons.CONSUMER)
+
+
 TABLE = Table(
     "consumer",
-    (*(row for name, row in COMMON.items() if name not in ABSENT), *DIFFERENT, *ROWS),
+    tuple(map(_marked, (*(row for name, row in COMMON.items() if name not in ABSENT), *DIFFERENT, *ROWS))),
     rules=client_rules.CONSUMER,
 )

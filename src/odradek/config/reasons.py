@@ -59,6 +59,7 @@ TWO_PHASE_COMMIT = Reason("transactions of two phases are not built")
 SUBSCRIPTIONS = Reason("subscriptions are stored, and no client's metrics are asked for yet")
 CLIENT = Reason("the producer and the consumer are not built")
 ADMIN = Reason("the admin client does not have this yet")
+CONSUMER = Reason("the consumer does not have this yet")
 WITHOUT_AUTHORIZER = Reason("without authorizer.class.name nobody reads it, and everybody may do everything")
 
 # What this broker does in another way.

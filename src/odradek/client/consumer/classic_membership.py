@@ -121,6 +121,11 @@ class ClassicMembership(GroupMembership):
         if self.topics != self._joined_topics:
             self._must_rejoin = True
 
+    def enforce_rebalance(self) -> None:
+        """The member joins anew, and with it the group; one that is about to join does so anyway."""
+        if self.state == STABLE:
+            self._must_rejoin = True
+
     def metadata(self, partitions: Mapping[str, int], racks: Racks = NO_RACKS) -> None:
         """How many partitions the topics have that exist: a leader watches them for the whole group."""
         self._partitions = dict(partitions)
@@ -407,7 +412,6 @@ class ClassicMembership(GroupMembership):
             self._must_rejoin = False
 
     def _leave_group(self, now_ms: int) -> None:
-        """Nobody waits for the answer: if it gets lost, the session ends by itself."""
         destination = self.lookup.want() if self.member_id and self.config.instance_id is None else None
         if destination is None:
             return
@@ -416,4 +420,4 @@ class ClassicMembership(GroupMembership):
             request.members = [MemberIdentity(member_id=self.member_id, group_instance_id=None)]
         else:
             request.member_id = self.member_id
-        self._ask(request, destination, now_ms, lambda response, now_ms: None, lambda now_ms: None)
+        self._say_farewell(request, destination, now_ms)

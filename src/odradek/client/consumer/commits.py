@@ -115,13 +115,16 @@ class OffsetCommits(GroupRequests):
     ) -> CommitCall:
         """Nothing to commit is done at once."""
         call = CommitCall(offsets, patience) if when_done is None else CommitCall(offsets, patience, when_done)
+        self.add(call)
+        return call
+
+    def add(self, call: CommitCall) -> None:
         for place in call.offsets:
             self.refused.pop(place, None)
         if call.is_done:
             call.when_done(call)
         else:
             self._calls.append(call)
-        return call
 
     def fetch(
         self, places: Iterable[TopicPartition], when_done: Callable[[FetchCall], object] | None = None

@@ -198,6 +198,10 @@ class ConsumerMembership(GroupMembership):
     def _is_member(self) -> bool:
         return self.epoch > JOIN_EPOCH
 
+    @property
+    def is_expired(self) -> bool:
+        return self.state == STALE
+
     def _session_timeout_ms(self) -> int:
         return self._session_ms
 
@@ -330,7 +334,6 @@ class ConsumerMembership(GroupMembership):
             self._lose_place(UNSUBSCRIBED)
 
     def _say_goodbye(self, now_ms: int) -> None:
-        """Nobody waits for the answer: if it gets lost, the session ends by itself."""
         destination = self.lookup.want() if self._is_member() else None
         if destination is None:
             return
@@ -340,4 +343,4 @@ class ConsumerMembership(GroupMembership):
             member_epoch=LEAVE_EPOCH if self.config.instance_id is None else LEAVE_STATIC_EPOCH,
             instance_id=self.config.instance_id,
         )
-        self._ask(request, destination, now_ms, lambda response, now_ms: None, lambda now_ms: None)
+        self._say_farewell(request, destination, now_ms)

@@ -1,5 +1,5 @@
 """Which partitions are fetched from which broker, and when; and what becomes of the answers. A core
-(`channel/core.py`), driven by `channel/driver.py`. Not wired yet: the consumer has no front end.
+(`channel/core.py`), driven by `channel/driver.py`.
 
 One request is in flight per broker. It is about all partitions that are to be read there, those with something buffered
 as well: they are asked for what follows, so the session stays whole and the next records are on their way while the

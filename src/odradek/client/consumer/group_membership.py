@@ -13,8 +13,9 @@ from typing import NamedTuple
 from odradek.client.consumer.coordinator_lookup import CoordinatorLookup
 from odradek.client.consumer.group_requests import GroupRequests
 from odradek.client.consumer.ownership import ASSIGN, LOSE, NOTHING, REVOKE, OwnershipChange, Partitions
-from odradek.client.core import Backoff, Versions
+from odradek.client.core import Backoff, Destination, Versions
 from odradek.protocol import errors
+from odradek.protocol.declare import Request
 from odradek.protocol.topic_partition import TopicPartition
 
 LONG_AGO_MS = -(1 << 62)
@@ -34,7 +35,17 @@ class MembershipConfig(NamedTuple):
 class GroupMembership(GroupRequests):
     """A consumer as a member of its group: the base of the cores of both protocols."""
 
-    __slots__ = ("_awaits_poll", "_changes", "_heard_ms", "_polled_ms", "_quiet_ms", "config", "member_id", "owned")
+    __slots__ = (
+        "_awaits_poll",
+        "_changes",
+        "_farewells",
+        "_heard_ms",
+        "_polled_ms",
+        "_quiet_ms",
+        "config",
+        "member_id",
+        "owned",
+    )
 
     def __init__(
         self, config: MembershipConfig, lookup: CoordinatorLookup, versions: Versions, backoff: Backoff | None = None
@@ -46,6 +57,7 @@ class GroupMembership(GroupRequests):
         self._changes: deque[OwnershipChange] = deque()
         self._polled_ms: int | None = None
         self._awaits_poll = False  # it has left because its application did not poll
+        self._farewells = 0  # said, and neither answered nor lost
         self._heard_ms = LONG_AGO_MS  # when the last request was sent that was answered well
         self._quiet_ms = LONG_AGO_MS  # and the last whose answer did not ask for anything back
 
@@ -75,7 +87,31 @@ class GroupMembership(GroupRequests):
         until_ms = min(self._heard_ms + self._session_timeout_ms(), self._quiet_ms + self.config.max_poll_interval_ms)
         return self.owned if now_ms < until_ms and self._is_member() else NOTHING
 
+    @property
+    def is_member(self) -> bool:
+        return self._is_member()
+
+    @property
+    def is_expired(self) -> bool:
+        """It has left because its application did not poll."""
+        return self._awaits_poll
+
+    @property
+    def has_said_goodbye(self) -> bool:
+        """If it has left, the coordinator has heard of it, or never will."""
+        return self._farewells == 0
+
     # For subclasses
+
+    def _say_farewell(self, request: Request, destination: Destination, now_ms: int) -> None:
+        """Nobody repeats it: if it gets lost, the session ends by itself."""
+        self._farewells += 1
+        self._ask(
+            request, destination, now_ms, lambda response, now_ms: self._heard_out(), lambda now_ms: self._heard_out()
+        )
+
+    def _heard_out(self) -> None:
+        self._farewells -= 1
 
     def _is_member(self) -> bool:
         """Whether it belongs to its group, as far as it has been told."""

@@ -1,6 +1,6 @@
 """Offsets that a program asks for once, and that change no position: by time, and the two ends of a log.
 
-Not wired yet. They are coroutines on the channel, through the same `Asker` that the admin client has:
+They are coroutines on the channel, through the same `Asker` that the admin client has:
 
     asker = Asker(channel, timeout_ms=config["default.api.timeout.ms"], retries=...)
     found = await offsets_for_times(asker, {TopicPartition("t", 0): 1700000000000})

@@ -8,6 +8,7 @@ at a point where the client's state is whole.
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Generic
 
 from odradek.broken_rule import present
@@ -46,6 +47,22 @@ class AsyncioHost(Generic[S]):
         if self._is_closed:
             raise closed(self._error)
         return await self._run(operation)
+
+    def session(self) -> S:
+        """What the client works on."""
+        if self._is_closed:
+            raise closed(self._error)
+        return self._started().session
+
+    def tell(self, callback: Callable[[S], object]) -> None:
+        """Has it called in the loop's next turn, from any thread. Nothing happens if the client has not begun."""
+        client = self._client
+        if client is not None:
+            client.loop.from_thread(callback, client.session)
+
+    @property
+    def has_started(self) -> bool:
+        return self._client is not None
 
     async def close(self, timeout_ms: int) -> None:
         """Nothing happens the second time."""

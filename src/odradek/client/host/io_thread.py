@@ -141,6 +141,16 @@ class IoThread(Generic[S]):
             raise
         return call.outcome()
 
+    @property
+    def session(self) -> S:
+        """For what may be read, or done, from another thread."""
+        return self._opened.session
+
+    def tell(self, callback: Callable[[S], object]) -> None:
+        """Has it called in the thread, and does not wait; nothing happens if that is over."""
+        if not self._is_over:
+            self._from_thread(callback, self.session)
+
     def close(self, timeout_ms: int) -> None:
         """Raises what has kept the session from an orderly end. The thread and its connections are gone in any case."""
         self._refuse_own_thread()

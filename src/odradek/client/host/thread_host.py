@@ -6,6 +6,7 @@ own; one whose state cannot be in two processes says so instead (`is_one_process
 """
 
 import weakref
+from collections.abc import Callable
 from threading import RLock
 from typing import Generic
 from warnings import warn
@@ -29,6 +30,20 @@ class ThreadHost(Generic[S]):
     def run(self, operation: Operation[S, T]) -> T:
         """Waits until it is done, in any thread but the client's own."""
         return self._started().run(operation)
+
+    def session(self) -> S:
+        """What the client's thread works on, for what may be read, or done, from another thread."""
+        return self._started().session
+
+    def tell(self, callback: Callable[[S], object]) -> None:
+        """Has it called in the client's thread, and does not wait. Nothing happens if there is none."""
+        thread = self._thread
+        if thread is not None and thread.has_started:
+            thread.tell(callback)
+
+    @property
+    def has_started(self) -> bool:
+        return self._thread is not None and self._thread.has_started
 
     def close(self, timeout_ms: int) -> None:
         """Nothing happens the second time."""

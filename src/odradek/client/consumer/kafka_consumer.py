@@ -1,0 +1,442 @@
+"""The consumer, for programs that call and wait."""
+
+import re
+import sys
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from odradek.client.consumer.caller import (
+    ALL,
+    FINISHED,
+    FOR_EVER_MS,
+    NOTHING,
+    AsynchronousCommit,
+    Caller,
+    CommitCallback,
+    milliseconds,
+)
+from odradek.client.consumer.consumer_state import CLOSED, UNSUBSCRIBED, ConsumerState
+from odradek.client.consumer.errors import ConcurrentAccess, Wakeup
+from odradek.client.consumer.interceptors import ConsumerInterceptor
+from odradek.client.consumer.offset_reset import EARLIEST, LATEST, ResetStrategy
+from odradek.client.consumer.rebalance_listener import OnPartitions, RebalanceListener, listener_of
+from odradek.client.consumer.records import ConsumerRecord, ConsumerRecords
+from odradek.client.consumer.session import ConsumerSession
+from odradek.client.consumer.steps import Do, drive
+from odradek.client.group_metadata import ConsumerGroupMetadata
+from odradek.client.host.one_caller import OneCaller
+from odradek.client.host.session import closed
+from odradek.client.host.thread_host import ThreadHost
+from odradek.client.offsets import OffsetAndMetadata, OffsetAndTimestamp, Offsets
+from odradek.client.settings import client_config
+from odradek.config.consumer import TABLE
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.topic_partition import TopicPartition
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from odradek.channel.cluster import PartitionInfo
+
+K = TypeVar("K")
+V = TypeVar("V")
+T = TypeVar("T")
+
+CLOSE_TIMEOUT = 30.0
+
+
+class CommitFuture:
+    """The outcome of `commit_async`, for who wants to wait for it."""
+
+    __slots__ = ("_call", "_host")
+
+    def __init__(self, call: AsynchronousCommit, host: ThreadHost[ConsumerSession]) -> None:
+        self._call = call
+        self._host = host
+
+    @property
+    def offsets(self) -> Mapping[TopicPartition, OffsetAndMetadata]:
+        return self._call.offsets
+
+    def done(self) -> bool:
+        return self._call.is_done
+
+    def exception(self, timeout: float | None = None) -> KafkaError | None:
+        """None if it went well; TimeoutError if it is not done in time."""
+        call, timeout_ms = self._call, FOR_EVER_MS if timeout is None else milliseconds(timeout)
+        if not call.is_done and not self._host.run(lambda session: session.until_done(call, timeout_ms)):
+            raise TimeoutError("the commit is still under way")
+        return call.error
+
+    def result(self, timeout: float | None = None) -> None:
+        error = self.exception(timeout)
+        if error is not None:
+            raise error
+
+
+class KafkaConsumer(Generic[K, V]):
+    """Reads records of topics, alone or as a member of a group.
+
+    with KafkaConsumer("orders", bootstrap_servers="localhost:9092", group_id="billing") as consumer:
+        for record in consumer:
+            print(record.value)
+
+    Configs are Kafka's, as keywords with underscores or in a mapping with dots. One thread uses it at a time; only
+    `wakeup` and `state` are for all. Its work is done by a thread of its own, which starts with the first use; what the
+    program is told of (rebalances, commits) it is told in its own thread, inside of `poll`, the commits and `close`.
+    """
+
+    def __init__(
+        self,
+        *topics: str | Mapping[str, object],
+        key_deserializer: object = None,
+        value_deserializer: object = None,
+        interceptors: Sequence[ConsumerInterceptor] = (),
+        **configs: object,
+    ) -> None:
+        names, mapping = topics_and_mapping(topics)
+        config = client_config(TABLE, mapping, configs)
+        self._caller = Caller(
+            config,
+            names,
+            key_deserializer=key_deserializer,
+            value_deserializer=value_deserializer,
+            interceptors=interceptors,
+        )
+        self._host: ThreadHost[ConsumerSession] = ThreadHost(
+            f"odradek-consumer-{config['client.id']}".rstrip("-"), self._caller.open_session, is_one_process=True
+        )
+        self._host.watch_over(self)
+        self._caller.on(self._host)
+        self._one = OneCaller()
+
+    # How a call goes
+
+    def _run(self, coroutine: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
+        self._enter()
+        try:
+            return drive(coroutine(*arguments), self._make)
+        finally:
+            self._one.leave()
+
+    def _enter(self) -> None:
+        if not self._one.enter():
+            raise ConcurrentAccess(
+                "another thread is in this consumer: a consumer is for one thread at a time, but for wakeup and state"
+            )
+        if self._caller.is_closed:
+            self._one.leave()
+            raise closed(None)
+
+    def _make(self, step: Any) -> object:
+        if isinstance(step, Do):
+            operation = step.operation
+            if step.is_wakeable:
+                return self._host.run(lambda session: session.unless_woken(operation))
+            return self._host.run(operation)
+        was = self._one.in_callback
+        self._one.in_callback = self._caller.is_in_callback = True
+        try:
+            return step.function(*step.arguments)
+        finally:
+            self._one.in_callback = self._caller.is_in_callback = was
+
+    def _ask(
+        self, operation: Callable[[ConsumerSession], Coroutine[object, None, T]], *, is_wakeable: bool = True
+    ) -> T:
+        async def asked() -> T:
+            found: T = await self._caller.ask(operation, is_wakeable=is_wakeable)
+            return found
+
+        return self._run(asked)
+
+    # What it reads
+
+    def subscribe(
+        self,
+        topics: str | Iterable[str] | re.Pattern[str],
+        *,
+        listener: RebalanceListener | None = None,
+        on_assigned: OnPartitions | None = None,
+        on_revoked: OnPartitions | None = None,
+        on_lost: OnPartitions | None = None,
+    ) -> None:
+        """By names, or by a pattern that a whole name has to match: with group.protocol=consumer the broker looks for
+        the topics (and RE2's syntax is the one to use), else this client does. The group gives partitions to its
+        members inside of `poll`. No topics at all are as `unsubscribe`.
+        """
+        self._run(self._caller.subscribe, topics, listener_of(listener, on_assigned, on_revoked, on_lost))
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Exactly these, without a group; only another `assign` changes that. A group.id is then for offsets alone."""
+        self._run(self._caller.assign, partitions)
+
+    def unsubscribe(self) -> None:
+        """Leaves the group, or lets go of what was assigned."""
+        self._run(self._caller.unsubscribe)
+
+    def assignment(self) -> set[TopicPartition]:
+        return self._host.session().state.assigned() if self._host.has_started else set()
+
+    def subscription(self) -> set[str]:
+        """The names of the topics; with a pattern, those that it has found so far."""
+        if self._caller.subscription.pattern is None or not self._host.has_started:
+            return set(self._caller.subscription.topics)
+        group = self._host.session().group
+        return set() if group is None else set(group.subscribed_topics) | {place.topic for place in self.assignment()}
+
+    # Reading
+
+    def poll(self, timeout: float = 0.0, *, max_records: int | None = None) -> ConsumerRecords[K, V]:
+        """The next records; none if none came within `timeout` seconds. Callbacks run in here."""
+        try:
+            return self._run(self._caller.poll, milliseconds(timeout), max_records)
+        except BaseException:
+            self._caller.interrupted()
+            raise
+
+    def poll_arrow(self, timeout: float = 0.0, *, max_bytes: int | None = None) -> "pa.Table":
+        """The same as a table of pyarrow, a chunk for each fetch: topic, partition, offset, timestamp, key, value,
+        headers. Deserializers and interceptors have no say in it.
+        """
+        try:
+            return self._run(self._caller.poll_arrow, milliseconds(timeout), max_bytes)
+        except BaseException:
+            self._caller.interrupted()
+            raise
+
+    def __iter__(self) -> Iterator[ConsumerRecord[K, V]]:
+        """One record at a time, without an end: `close` and `wakeup` end it. A record counts as processed when the next
+        one is asked for.
+        """
+        return self
+
+    def __next__(self) -> ConsumerRecord[K, V]:
+        try:
+            record = self._next(FOR_EVER_MS)
+        except Wakeup:
+            raise StopIteration from None
+        if record is None:
+            raise StopIteration
+        return record
+
+    def records(self, *, idle: float | None = None, until_end: bool = False) -> Iterator[ConsumerRecord[K, V]]:
+        """As iteration, with an end: after `idle` seconds without a record, or where the partitions end now."""
+        idle_ms = FOR_EVER_MS if idle is None else milliseconds(idle)
+        ends = self._ends() if until_end else None
+        while ends is None or ends:
+            try:
+                record = self._next(idle_ms if ends is None else min(idle_ms, 100))
+            except Wakeup:
+                return
+            if record is None and ends is None:
+                return
+            if record is not None:
+                yield record
+            if ends is not None:
+                ends = self._left(ends, record)
+
+    def _next(self, timeout_ms: int) -> ConsumerRecord[K, V] | None:
+        if self._caller.is_closed:
+            return None
+        self._enter()
+        try:
+            if self._caller.in_hand.has_next:
+                record = self._caller.next_at_once(self._host.session())
+                if record is not None:
+                    return record
+            return drive(self._caller.next(timeout_ms), self._make)
+        except BaseException:
+            self._caller.interrupted()
+            raise
+        finally:
+            self._one.leave()
+
+    def _ends(self) -> dict[TopicPartition, int]:
+        """Where the assigned partitions end; a member that has none yet is given some first."""
+        while not self.assignment():
+            for record in self.poll(0.1):
+                raise AssertionError(record)
+        return {place: end for place, end in self.end_offsets(self.assignment()).items() if self.position(place) < end}
+
+    def _left(self, ends: dict[TopicPartition, int], record: ConsumerRecord[K, V] | None) -> dict[TopicPartition, int]:
+        """Those whose end is not reached. Where no record comes, it may be that the last offsets have none."""
+        if record is not None:
+            place = TopicPartition(record.topic, record.partition)
+            if record.offset + 1 >= ends.get(place, record.offset + 2):
+                del ends[place]
+            return ends
+        assigned = self.assignment()
+        return {place: end for place, end in ends.items() if place in assigned and self.position(place) < end}
+
+    # Positions
+
+    def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
+        """The next record of the partition is the one at this offset."""
+        self._run(self._caller.seek, partition, offset)
+
+    def seek_to_beginning(self, *partitions: TopicPartition | Iterable[TopicPartition]) -> None:
+        """Of these, or of all that are assigned."""
+        self._run(self._caller.reset, flat(partitions), EARLIEST)
+
+    def seek_to_end(self, *partitions: TopicPartition | Iterable[TopicPartition]) -> None:
+        self._run(self._caller.reset, flat(partitions), LATEST)
+
+    def seek_to_time(self, when: datetime | int, *partitions: TopicPartition | Iterable[TopicPartition]) -> None:
+        """To the first record at or after this time: a datetime, or milliseconds since 1970."""
+        self._run(self._caller.reset, flat(partitions), ResetStrategy.at_time(time_ms(when)))
+
+    def position(self, partition: TopicPartition, timeout: float | None = None) -> int:
+        """The offset of the next record; looked up if that is not known yet."""
+        return self._run(self._caller.position, partition, timeout)
+
+    def current_lag(self, partition: TopicPartition) -> int | None:
+        """How many offsets there are up to the end, as the last fetch has told; None if none has."""
+        lag = self._host.session().state.lag(TopicPartition(*partition))
+        kept = self._caller.in_hand.kept().get(TopicPartition(*partition))
+        if lag is None or kept is None:
+            return lag
+        return lag + max(0, (self._host.session().state.position(TopicPartition(*partition)) or 0) - kept.offset)
+
+    def offsets_for_times(
+        self, times_ms: Mapping[TopicPartition, int], timeout: float | None = None
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """The first record at or after each time; None where there is none."""
+        return self._ask(lambda session: session.offsets_for_times(times_ms, self._timeout_ms(timeout)))
+
+    def beginning_offsets(
+        self, partitions: Iterable[TopicPartition], timeout: float | None = None
+    ) -> dict[TopicPartition, int]:
+        places = list(partitions)
+        return self._ask(lambda session: session.beginning_offsets(places, self._timeout_ms(timeout)))
+
+    def end_offsets(
+        self, partitions: Iterable[TopicPartition], timeout: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """Behind the last record that can be read: with isolation.level=read_committed, the last stable offset."""
+        places = list(partitions)
+        return self._ask(lambda session: session.end_offsets(places, self._timeout_ms(timeout)))
+
+    def pause(self, *partitions: TopicPartition | Iterable[TopicPartition]) -> None:
+        """They stay the consumer's, and nothing of them is returned until `resume`. What was fetched is kept."""
+        self._run(self._caller.pause, flat(partitions))
+
+    def resume(self, *partitions: TopicPartition | Iterable[TopicPartition]) -> None:
+        places = flat(partitions)
+        self._ask(lambda session: session.resume(places), is_wakeable=False)
+
+    def paused(self) -> set[TopicPartition]:
+        return self._host.session().state.paused() if self._host.has_started else set()
+
+    # Commits
+
+    def commit_sync(self, offsets: Offsets | None = None, timeout: float | None = None) -> None:
+        """Commits these offsets, or all that was read, and waits until that is done. Nothing to commit is success."""
+        self._run(self._caller.commit_sync, offsets, timeout)
+
+    commit = commit_sync
+
+    def commit_async(self, offsets: Offsets | None = None, callback: CommitCallback | None = None) -> CommitFuture:
+        """Begins to commit and does not wait. It is tried once: `callback(offsets, error)` runs in a later call of
+        `poll`, of a commit, or of `close`, in the order of the commits.
+        """
+        call = self._run(self._caller.commit_async, offsets, callback)
+        self._host.tell(lambda session: session.start_commit(call))
+        return CommitFuture(call, self._host)
+
+    def committed(
+        self, partitions: Iterable[TopicPartition], timeout: float | None = None
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """What the group has committed; None for a partition of which it has not."""
+        return self._run(self._caller.committed, partitions, timeout)
+
+    # The group and the cluster
+
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """As whom this consumer commits, for a producer that commits for it in a transaction."""
+        return self._ask(lambda session: session.group_metadata(), is_wakeable=False)
+
+    def enforce_rebalance(self, reason: str | None = None) -> None:
+        """Has the group assign its partitions anew, in the next polls."""
+        self._ask(lambda session: session.enforce_rebalance(), is_wakeable=False)
+
+    def partitions_for(self, topic: str, timeout: float | None = None) -> "list[PartitionInfo]":
+        found = self._ask(lambda session: session.topics([topic], self._timeout_ms(timeout)))
+        return found.get(topic, [])
+
+    def list_topics(self, timeout: float | None = None) -> "dict[str, list[PartitionInfo]]":
+        """All topics that this client may see, with their partitions."""
+        return self._ask(lambda session: session.topics(None, self._timeout_ms(timeout)))
+
+    @property
+    def state(self) -> ConsumerState:
+        """How it is, for health checks, in any thread."""
+        if self._caller.is_closed:
+            return ConsumerState.of(CLOSED)
+        if not self._host.has_started:
+            return ConsumerState.of(UNSUBSCRIBED)
+        return self._host.session().consumer_state()
+
+    def _timeout_ms(self, timeout: float | None) -> int:
+        return self._caller.settings.api_timeout_ms if timeout is None else milliseconds(timeout)
+
+    # The end
+
+    def wakeup(self) -> None:
+        """Ends the call that waits, or the next one that would, by a `Wakeup`. In any thread or signal's handler."""
+        self._caller.settings.wakes.append(True)
+        self._host.tell(lambda session: session.wake())
+
+    def close(self, timeout: float = CLOSE_TIMEOUT, *, commit: bool = True) -> None:
+        """Commits what was read if enable.auto.commit is set, tells of the partitions that are given back, leaves the
+        group and ends. In a `finally` after an error, only what was finished before the last poll is committed.
+        """
+        is_after_error = sys.exc_info()[0] is not None
+        self._close(milliseconds(timeout), (FINISHED if is_after_error else ALL) if commit else NOTHING)
+
+    def _close(self, timeout_ms: int, commits: str) -> None:
+        if not self._one.enter():
+            raise ConcurrentAccess("another thread is in this consumer: call wakeup(), and close it there")
+        try:
+            if self._caller.is_closed:
+                return
+            self._caller.is_closed = True
+            try:
+                if self._host.has_started:
+                    drive(self._caller.leave(timeout_ms, commits), self._make)
+            finally:
+                self._host.close(timeout_ms)
+        finally:
+            self._one.leave()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._close(milliseconds(CLOSE_TIMEOUT), ALL if kind is None else FINISHED)
+
+
+def topics_and_mapping(
+    given: tuple[str | Mapping[str, object], ...],
+) -> tuple[list[str], Mapping[str, object] | None]:
+    names = [each for each in given if isinstance(each, str)]
+    mappings = [each for each in given if not isinstance(each, str)]
+    if len(mappings) > 1:
+        raise TypeError("configs are given by one mapping")
+    return names, mappings[0] if mappings else None
+
+
+def flat(partitions: tuple[TopicPartition | Iterable[TopicPartition], ...]) -> list[TopicPartition]:
+    """One by one, or all in one iterable."""
+    found: list[TopicPartition] = []
+    for each in partitions:
+        if isinstance(each, TopicPartition):
+            found.append(each)
+        else:
+            found += [TopicPartition(*one) for one in each]
+    return found
+
+
+def time_ms(when: datetime | int) -> int:
+    return int(when.timestamp() * 1000) if isinstance(when, datetime) else when

@@ -1,0 +1,54 @@
+"""What the program's side of a consumer waits for, so that it is written once for threads and for asyncio.
+
+A coroutine of `caller.py` awaits steps: an operation of the session in the client's loop, or a function of the program.
+Who drives the coroutine makes them: `drive` waits for each in the thread of the program; `asyncio_consumer.py` awaits
+them, and a function of the program may then be a coroutine itself.
+"""
+
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Step(Generic[T]):
+    __slots__ = ()
+
+    def __await__(self) -> "Generator[Step[T], T, T]":
+        return (yield self)
+
+
+class Do(Step[T]):
+    """An operation of the session. `is_wakeable`: `wakeup` ends it."""
+
+    __slots__ = ("is_wakeable", "operation")
+
+    def __init__(self, operation: Callable[[Any], Coroutine[object, None, T]], *, is_wakeable: bool = True) -> None:
+        self.operation = operation
+        self.is_wakeable = is_wakeable
+
+
+class Call(Step[Any]):
+    """A function of the program."""
+
+    __slots__ = ("arguments", "function")
+
+    def __init__(self, function: Callable[..., object], *arguments: object) -> None:
+        self.function = function
+        self.arguments = arguments
+
+
+def drive(coroutine: Coroutine[Any, Any, T], make: Callable[[Any], object]) -> T:
+    """Runs the coroutine to its end. What a step raises is raised where the coroutine waits for it, interrupts too."""
+    value: object = None
+    error: BaseException | None = None
+    while True:
+        try:
+            step = coroutine.send(value) if error is None else coroutine.throw(error)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]  # a T
+        value, error = None, None
+        try:
+            value = make(step)
+        except BaseException as raised:  # noqa: BLE001 - the coroutine decides
+            error = raised

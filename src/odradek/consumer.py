@@ -1,0 +1,42 @@
+"""What a program that uses the consumer may need beside it: `from odradek.consumer import RebalanceListener`."""
+
+from odradek.channel.cluster import PartitionInfo
+from odradek.client.consumer.consumer_state import ConsumerState
+from odradek.client.consumer.errors import CommitFailed, ConcurrentAccess, RetriableCommitFailed, Wakeup
+from odradek.client.consumer.fetch_errors import (
+    CorruptRecords,
+    FetchOffsetOutOfRange,
+    LogTruncation,
+    NoOffsetForPartition,
+    RecordDeserializationError,
+    RecordTooLargeToFetch,
+)
+from odradek.client.consumer.interceptors import ConsumerInterceptor
+from odradek.client.consumer.kafka_consumer import CommitFuture
+from odradek.client.consumer.rebalance_listener import RebalanceListener
+from odradek.client.consumer.records import ConsumerRecord, ConsumerRecords
+from odradek.client.group_metadata import ConsumerGroupMetadata
+from odradek.client.offsets import OffsetAndMetadata, OffsetAndTimestamp
+
+__all__ = [
+    "CommitFailed",
+    "CommitFuture",
+    "ConcurrentAccess",
+    "ConsumerGroupMetadata",
+    "ConsumerInterceptor",
+    "ConsumerRecord",
+    "ConsumerRecords",
+    "ConsumerState",
+    "CorruptRecords",
+    "FetchOffsetOutOfRange",
+    "LogTruncation",
+    "NoOffsetForPartition",
+    "OffsetAndMetadata",
+    "OffsetAndTimestamp",
+    "PartitionInfo",
+    "RebalanceListener",
+    "RecordDeserializationError",
+    "RecordTooLargeToFetch",
+    "RetriableCommitFailed",
+    "Wakeup",
+]
