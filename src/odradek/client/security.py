@@ -56,7 +56,7 @@ def _tls_settings(config: Config) -> TlsSettings:
 
     for kind, location in _STORES:
         if config[location] and str(config[kind]).upper() != "PEM":
-            raise ConfigError(f"only PEM is read: convert the store, and set {kind}=PEM", kind, config[kind])
+            raise _not_pem(kind, str(config[kind]))
     checks_host_name = python_names.given(config, "ssl.check.hostname")
     return TlsSettings(
         is_server=False,
@@ -74,6 +74,14 @@ def _tls_settings(config: Config) -> TlsSettings:
         if checks_host_name is None
         else bool(checks_host_name),
     )
+
+
+def _not_pem(name: str, kind: str) -> ConfigError:
+    """How to convert a store of Java's."""
+    steps = "openssl pkcs12 -in STORE.p12 -out STORE.pem -nodes"
+    if kind.upper() == "JKS":
+        steps = f"keytool -importkeystore -srckeystore STORE -destkeystore STORE.p12 -deststoretype PKCS12; {steps}"
+    return ConfigError(f"only PEM is read. Convert the store ({steps}) and set {name}=PEM", name, kind)
 
 
 def _sasl(config: Config) -> Callable[[], SaslClient]:
