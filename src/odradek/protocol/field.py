@@ -36,7 +36,7 @@ def parse_versions(text: str) -> Versions:
 class Field:
     """One field of a struct, in wire order. `item` is the element's Field of an array, or the class of a struct.
 
-    Default and item are `Any`: their type is that of the declared field, which only the functions of `declare.py` know.
+    Default and item are `Any`: of which type they are, the kind says.
     """
 
     __slots__ = ("default", "flexible", "ignorable", "item", "kind", "name", "nullable", "tag", "versions")
@@ -88,7 +88,7 @@ class Field:
             return str(self.item.__name__)
         return KIND_NAMES[self.kind]
 
-    def fresh_default(self) -> Any:
+    def fresh_default(self) -> object:
         """A default that the caller may change: lists and structs are new each time."""
         if isinstance(self.default, list):
             return []

@@ -1,7 +1,7 @@
 """What a core answers an event with: the records to append, and the response once they are committed."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 R = TypeVar("R")
 
@@ -18,8 +18,8 @@ class Decision(Generic[R]):
 
     __slots__ = ("is_atomic", "records", "response")
 
-    # Any: records are what the log takes that the core decides for; see `runtime.Record`
-    def __init__(self, records: Iterable[Any], response: R, *, is_atomic: bool = True) -> None:
+    # Records are what the log takes that the core decides for; see `runtime.Record`.
+    def __init__(self, records: Iterable[object], response: R, *, is_atomic: bool = True) -> None:
         self.records = records
         self.response = response
         self.is_atomic = is_atomic
