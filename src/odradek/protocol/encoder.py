@@ -142,7 +142,7 @@ class Encoder:
             for value in values:
                 self.pack(plan, item, (value,))  # says which one it is
 
-    def tags(self, plan: Plan[StructLike], message: Any) -> None:
+    def tags(self, plan: Plan[StructLike], message: StructLike) -> None:
         present: list[tuple[int, Step | None, object]] = []
         for step in plan.tagged:
             try:
