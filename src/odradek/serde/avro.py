@@ -23,11 +23,12 @@ from odradek.serde.with_schema import RegisteredHead
 EXTRA = "avro"
 
 
+# Any: what a value is, only its schema says.
 class AvroSerde:
     def __init__(
         self,
         registry: SchemaRegistry,
-        schema: str | Mapping[str, Any] | Schema | None = None,
+        schema: str | Mapping[str, object] | Schema | None = None,
         *,
         is_key: bool = False,
         subject: SubjectRule = topic_name,
@@ -48,7 +49,7 @@ class AvroSerde:
         self._head = RegisteredHead(registry, own, name, is_key=is_key, subject=subject, registers=registers)
         self._to_dict = to_dict
         self._from_dict = from_dict
-        self._writers: dict[int, Any] = {}  # parsed, by id
+        self._writers: dict[int, object] = {}  # parsed, by id
 
     def prepare(self, topic: str) -> None:
         """Asks the registry now, and not with the first record: for programs of asyncio, in a thread."""
@@ -77,30 +78,31 @@ class AvroSerde:
             raise SerializationError(f"{len(data)} bytes are not what the Avro schema says: {error}") from error
         return value if self._from_dict is None else self._from_dict(value)
 
-    def _writer(self, schema_id: int) -> Any:
+    def _writer(self, schema_id: int) -> object:
         parsed = self._writers.get(schema_id)
         if parsed is None:
             parsed = self._writers[schema_id] = self._parsed(self._registry.schema(schema_id))
         return parsed
 
-    def _parsed(self, schema: Schema) -> Any:
+    def _parsed(self, schema: Schema) -> object:
         if schema.kind != AVRO:
             raise SerializationError(f"the schema is of the kind {schema.kind}, not AVRO")
-        names: dict[str, Any] = {}
+        names: dict[str, object] = {}
         self._take_references(schema, names)
         try:
-            return self._avro.parse_schema(json.loads(schema.text), named_schemas=names)
+            parsed: object = self._avro.parse_schema(json.loads(schema.text), named_schemas=names)
         except Exception as error:
             raise SerializationError(f"the Avro schema makes no sense: {error}") from error
+        return parsed
 
-    def _take_references(self, schema: Schema, names: dict[str, Any]) -> None:
+    def _take_references(self, schema: Schema, names: dict[str, object]) -> None:
         for reference in schema.references:
             used = self._registry.version(reference.subject, reference.version).schema
             self._take_references(used, names)
             self._avro.parse_schema(json.loads(used.text), named_schemas=names)
 
 
-def _schema(given: str | Mapping[str, Any] | Schema | None) -> Schema | None:
+def _schema(given: str | Mapping[str, object] | Schema | None) -> Schema | None:
     if given is None or isinstance(given, Schema):
         return given
     return Schema(given if isinstance(given, str) else json.dumps(given))

@@ -1,10 +1,13 @@
 """Libraries that only some programs need."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 
-def library(name: str, extra: str) -> Any:
+def library(name: str, extra: str) -> "ModuleType":
     """The module; ImportError with one line that names the extra."""
     try:
         return import_module(name)

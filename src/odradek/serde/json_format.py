@@ -8,6 +8,7 @@ from odradek.serde.errors import SerializationError
 from odradek.serde.plain import Headers
 
 
+# Any: a value is of whichever of JSON's types, or of those that these two functions know.
 class Json:
     """`default` and `object_hook` are those of Python's `json`: for what JSON has no form of."""
 

@@ -20,11 +20,12 @@ from odradek.serde.with_schema import RegisteredHead
 EXTRA = "jsonschema"
 
 
+# Any: what a value is, only its schema says; and a validator has no type where jsonschema is not installed.
 class JsonSchemaSerde:
     def __init__(
         self,
         registry: SchemaRegistry,
-        schema: str | Mapping[str, Any] | Schema | None = None,
+        schema: str | Mapping[str, object] | Schema | None = None,
         *,
         is_key: bool = False,
         subject: SubjectRule = topic_name,
@@ -93,7 +94,7 @@ class JsonSchemaSerde:
         return kind(found)
 
 
-def _schema(given: str | Mapping[str, Any] | Schema | None) -> Schema | None:
+def _schema(given: str | Mapping[str, object] | Schema | None) -> Schema | None:
     if given is None or isinstance(given, Schema):
         return given
     return Schema(given if isinstance(given, str) else json.dumps(given), JSON)

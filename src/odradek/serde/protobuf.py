@@ -25,6 +25,7 @@ EXTRA = "protobuf"
 M = TypeVar("M")
 
 
+# Any: messages and descriptors of Protobuf have types only where it is installed.
 class ProtobufSerde(Generic[M]):
     def __init__(
         self,
@@ -36,7 +37,7 @@ class ProtobufSerde(Generic[M]):
         registers: bool = True,
     ) -> None:
         self._error = library("google.protobuf.message", EXTRA).Error
-        self._message = cast(Any, message)  # what it has, its class does not tell type checkers
+        self._message = cast(Any, message)  # Any: what it has, its class does not tell type checkers
         self._registry = registry
         self._descriptor = self._message.DESCRIPTOR
         self._indexes = framing.message_indexes(_indexes(self._descriptor))
@@ -96,7 +97,7 @@ class ProtobufSerde(Generic[M]):
 
 
 def _indexes(descriptor: Any) -> tuple[int, ...]:
-    """The steps from the file down to the message type."""
+    """The steps from the file down to the message type. Any: as above."""
     holder = descriptor.containing_type
     if holder is None:
         return (list(descriptor.file.message_types_by_name).index(descriptor.name),)

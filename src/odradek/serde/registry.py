@@ -10,7 +10,7 @@ thread may make them. Of several addresses the next is asked when one does not a
 import json
 from base64 import b64encode
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
 from odradek.serde.errors import SerializationError
@@ -19,6 +19,8 @@ from odradek.serde.schema import AVRO, Reference, RegisteredSchema, Schema
 if TYPE_CHECKING:
     from ssl import SSLContext
     from urllib.request import BaseHandler, OpenerDirector
+
+T = TypeVar("T")
 
 LATEST = "latest"
 TIMEOUT_S = 10.0
@@ -150,7 +152,7 @@ class SchemaRegistry:
 
     # How it asks
 
-    def _ask(self, method: str, path: str, body: dict[str, object] | None = None) -> Any:
+    def _ask(self, method: str, path: str, body: dict[str, object] | None = None) -> object:
         failure: RegistryError | None = None
         for url in list(self._urls):
             try:
@@ -162,7 +164,7 @@ class SchemaRegistry:
                 self._urls.append(self._urls.pop(0))  # whoever does not answer is asked last the next time
         raise failure or _strange()
 
-    def _ask_one(self, url: str, method: str, path: str, body: dict[str, object] | None) -> Any:
+    def _ask_one(self, url: str, method: str, path: str, body: dict[str, object] | None) -> object:
         from urllib.error import HTTPError, URLError
         from urllib.request import Request
 
@@ -226,14 +228,15 @@ def _refused(url: str, method: str, path: str, status: int, body: bytes) -> Regi
     return RegistryError(text, status, code if isinstance(code, int) else 0)
 
 
-def _parsed(body: bytes) -> Any:
+def _parsed(body: bytes) -> object:
     try:
-        return json.loads(body)
+        found: object = json.loads(body)
     except ValueError:
         raise _strange() from None
+    return found
 
 
-def _schema(answer: Any) -> Schema:
+def _schema(answer: object) -> Schema:
     if not isinstance(answer, dict) or not isinstance(answer.get("schema"), str):
         raise _strange()
     references = answer.get("references") or ()
@@ -244,14 +247,14 @@ def _schema(answer: Any) -> Schema:
     )
 
 
-def _whole(answer: Any, name: str) -> int:
+def _whole(answer: object, name: str) -> int:
     found = answer.get(name) if isinstance(answer, dict) else None
     if not isinstance(found, int):
         raise _strange()
     return found
 
 
-def _list(answer: Any, kind: type) -> list[Any]:
+def _list(answer: object, kind: type[T]) -> list[T]:
     if not isinstance(answer, list) or not all(isinstance(each, kind) for each in answer):
         raise _strange()
     return answer
