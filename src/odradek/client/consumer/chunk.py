@@ -13,7 +13,7 @@ from odradek.records.columns import AbortedTransaction, Columns, scan
 from odradek.records.rows import FACTS_PER_BATCH, Buffer, Rows, Segment
 
 _NOTHING = Rows()
-_EPOCH = 3  # among the facts of a batch
+_LAST_EPOCH = 3 - FACTS_PER_BATCH  # of the last batch, counted from the end of the facts
 
 
 class Chunk:
@@ -84,15 +84,6 @@ class Chunk:
         if columns.error is not None:
             self.error = columns.error
             self.next_offset = self.first_offset if columns.next_offset is None else columns.next_offset
-            self.leader_epoch = self.epoch_at(self.stop - 1) if self.stop else -1
+            facts = columns.rows.batch_facts
+            self.leader_epoch = facts[_LAST_EPOCH] if facts else -1
         self.is_scanned = True
-
-    def epoch_at(self, row: int) -> int:
-        """The leader epoch of the batch that this row is of."""
-        facts = self.rows.batch_facts
-        epoch = -1
-        for at in range(0, len(facts), FACTS_PER_BATCH):
-            if facts[at] > row:
-                break
-            epoch = facts[at + _EPOCH]
-        return epoch

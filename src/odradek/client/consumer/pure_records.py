@@ -5,10 +5,12 @@ signal's handler run, the position moves over them and the chunk forgets them. T
 call; this twin has the same order, and a signal can strike within it.
 """
 
+from array import array
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from odradek.records import layout
+from odradek.records.record import signed_64
 from odradek.records.rows import FACTS_PER_BATCH, Buffer
 from odradek.records.varint import read_varint
 
@@ -93,6 +95,8 @@ class ConsumerRecord(Generic[K, V]):
         return f"ConsumerRecord({told})"
 
     def __reduce__(self) -> tuple[Any, ...]:
+        from odradek.client.consumer.records import restored
+
         return restored, self._fields()
 
 
@@ -109,11 +113,6 @@ FIELDS = (
     "serialized_key_size",
     "serialized_value_size",
 )
-
-
-def restored(*fields: Any) -> ConsumerRecord[Any, Any]:
-    """Out of a pickle."""
-    return ConsumerRecord(*fields[:3], **dict(zip(FIELDS[3:], fields[3:], strict=True)))
 
 
 def build(chunk: "Chunk", stop: int) -> list[ConsumerRecord[Any, Any]]:
@@ -165,17 +164,20 @@ def deliver(
     if not chunks or chunks[0] is not chunk:
         return False
     out.extend(records)
-    if stop < chunk.stop:
-        state.position = chunk.rows.offsets[stop - 1] + 1
-        state.position_epoch = chunk.epoch_at(stop - 1)
-    else:
-        state.position = chunk.next_offset
-        state.position_epoch = chunk.leader_epoch
+    state.position, state.position_epoch = _position_after(chunk, stop)
     chunk.row = stop
     if stop == chunk.stop and chunk.error is None:
         chunks.popleft()
         state.taken_bytes += chunk.size_bytes
     return True
+
+
+def _position_after(chunk: "Chunk", stop: int) -> tuple[int, int]:
+    """Position and epoch when everything up to row `stop` was handed out."""
+    if stop >= chunk.stop:
+        return chunk.next_offset, chunk.leader_epoch
+    facts = chunk.rows.batch_facts
+    return chunk.rows.offsets[stop - 1] + 1, facts[_batch_of(facts, stop - 1) + 3]
 
 
 def walk(data: Buffer) -> tuple[int, int, int]:
@@ -188,23 +190,29 @@ def walk(data: Buffer) -> tuple[int, int, int]:
         size = int.from_bytes(view[at + 8 : at + 12], "big", signed=True) + layout.LOG_OVERHEAD
         if size <= layout.MAGIC_OFFSET or size > len(view) - at:
             break
+        is_legacy = view[at + layout.MAGIC_OFFSET] < layout.MAGIC_MAX
+        if size < layout.HEADER_SIZE and not is_legacy:
+            break
         next_offset = int.from_bytes(view[at : at + 8], "big", signed=True) + 1
         epoch = -1
-        if view[at + layout.MAGIC_OFFSET] >= layout.MAGIC_MAX:
-            if size < layout.HEADER_SIZE:
-                break
+        if not is_legacy:
             next_offset += int.from_bytes(view[at + 23 : at + 27], "big", signed=True)
             epoch = int.from_bytes(view[at + 12 : at + 16], "big", signed=True)
+        next_offset = signed_64(next_offset)
         at += size
     return next_offset, epoch, at
 
 
-def _batch_of(facts: Any, row: int) -> int:
-    """Where the facts of the batch that holds the row begin."""
-    at = 0
-    while at + FACTS_PER_BATCH < len(facts) and facts[at + FACTS_PER_BATCH] <= row:
-        at += FACTS_PER_BATCH
-    return at
+def _batch_of(facts: "array[int]", row: int) -> int:
+    """Where the facts of the batch that holds the row begin: the last that begins at or before it."""
+    low, high = 0, len(facts) // FACTS_PER_BATCH
+    while high - low > 1:
+        middle = (low + high) // 2
+        if facts[middle * FACTS_PER_BATCH] <= row:
+            low = middle
+        else:
+            high = middle
+    return low * FACTS_PER_BATCH
 
 
 def _cut(view: memoryview, position: int, length: int) -> bytes | None:

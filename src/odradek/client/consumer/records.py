@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 from odradek import native
-from odradek.client.consumer.pure_records import ConsumerRecord, build, deliver, hand_out, walk
+from odradek.client.consumer.pure_records import FIELDS, ConsumerRecord, build, deliver, hand_out, walk
 from odradek.client.offsets import OffsetAndMetadata
 from odradek.protocol.topic_partition import TopicPartition
 
-__all__ = ["ConsumerRecord", "ConsumerRecords", "build", "deliver", "hand_out", "walk"]
+__all__ = ["ConsumerRecord", "ConsumerRecords", "build", "deliver", "hand_out", "restored", "walk"]
 
 _COMPILED = ("ConsumerRecord", "build", "deliver", "hand_out", "walk")
 
@@ -91,6 +91,11 @@ class ConsumerRecords(Sequence[ConsumerRecord[K, V]], Generic[K, V]):
         transaction that was aborted.
         """
         return {each.place: OffsetAndMetadata(each.next_offset, "", each.leader_epoch) for each in self._stretches}
+
+
+def restored(*fields: Any) -> ConsumerRecord[Any, Any]:
+    """Out of a pickle, whichever executor has put it there."""
+    return ConsumerRecord(*fields[:3], **dict(zip(FIELDS[3:], fields[3:], strict=True)))
 
 
 def _stretches_in(records: "list[ConsumerRecord[Any, Any]]") -> list[Stretch]:
