@@ -40,6 +40,7 @@ from odradek.protocol.topic_partition import TopicPartition
 
 CONSUMER_ID = -1  # in the place of a replica's
 NO_OFFSET = -1
+ISOLATION_VERSION_MIN = 2  # from which on ListOffsets knows of transactions
 VALIDATION_VERSION_MIN = 2  # from which on consumers may ask
 
 
@@ -176,11 +177,13 @@ class PositionResolver:
                 timestamp=strategy.timestamp_ms(wall_ms),
             )
             topics.setdefault(topic, ListOffsetsTopic(name=topic, partitions=[])).partitions.append(asked)
-        request = ListOffsetsRequest(
-            replica_id=CONSUMER_ID, isolation_level=self._isolation, topics=list(topics.values())
-        )
         question = self._question(node_id, states, is_validation=False)
-        return Send(ByVersion(ListOffsetsRequest.api_key, lambda _: request), None, broker(node_id), question)
+
+        def build(version: int) -> ListOffsetsRequest:
+            isolation = self._isolation if version >= ISOLATION_VERSION_MIN else READ_UNCOMMITTED
+            return ListOffsetsRequest(replica_id=CONSUMER_ID, isolation_level=isolation, topics=list(topics.values()))
+
+        return Send(ByVersion(ListOffsetsRequest.api_key, build), None, broker(node_id), question)
 
     def _ask_epochs(self, node_id: int, states: list[AssignedPartition]) -> Send:
         topics: dict[str, OffsetForLeaderTopic] = {}
