@@ -15,6 +15,7 @@ COMMANDS = {
     "start": ("start", "start a broker"),
     "topics": ("client.topics", "topics: list, show, create, delete, set, grow, trim, offsets"),
     "groups": ("client.groups", "groups of consumers: list, show, lag, reset, copy, delete"),
+    "consume": ("client.consume", "read records: from any place to any other, filtered, as text or JSON"),
     "configs": ("client.configs", "configs of topics, brokers, groups and clients: list, show, set, unset"),
     "cluster": ("client.cluster", "the cluster: info, health, features"),
     "transactions": ("client.transactions", "transactions: list, show, abort, hanging"),

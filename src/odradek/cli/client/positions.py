@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.cli.client.lookup import listed_groups
 from odradek.cli.client.times import time_ms
 from odradek.cli.failure import Failure
 from odradek.protocol.topic_partition import TopicPartition
@@ -76,6 +77,7 @@ def offsets_at(
         found = admin.list_offsets(dict.fromkeys(bounds, position.number))
         return {place: limits.end if (at := found[place].offset) < 0 else at for place, limits in bounds.items()}
     if position.kind == GROUP:
+        listed_groups(admin, [position.group])
         committed = admin.list_group_offsets({position.group: list(bounds)})[position.group]
         return {
             place: limits.clamped(committed[place].offset) if place in committed else limits.start

@@ -14,18 +14,18 @@ class Status:
     """One line that is written over on a terminal. Elsewhere each different text is a line of its own."""
 
     def __init__(self) -> None:
-        self._is_terminal = sys.stderr.isatty()
+        self.is_terminal = sys.stderr.isatty()
         self._shown = ""
 
     def show(self, text: str) -> None:
         if text == self._shown:
             return
-        start, end = (_CLEAR_LINE, "") if self._is_terminal else ("", "\n")
+        start, end = (_CLEAR_LINE, "") if self.is_terminal else ("", "\n")
         print(f"{start}{text}", end=end, file=sys.stderr, flush=True)
         self._shown = text
 
     def clear(self) -> None:
-        if self._shown and self._is_terminal:
+        if self._shown and self.is_terminal:
             print(_CLEAR_LINE, end="", file=sys.stderr, flush=True)
         self._shown = ""
 

@@ -1,0 +1,82 @@
+"""`consume -g GROUP`: reading as a member of a group."""
+
+import argparse
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from odradek.cli.client.connection import admin_of
+from odradek.cli.client.consumer_client import consumer_of
+from odradek.cli.client.lookup import partition_counts
+from odradek.cli.client.reading import POLL_S, Passes, consumer_configs
+from odradek.cli.client.record_output import Printer
+from odradek.cli.client.waiting import Status
+from odradek.cli.failure import Failure
+
+if TYPE_CHECKING:
+    from odradek.client.consumer.kafka_consumer import KafkaConsumer
+
+COMMIT_EVERY_S = 5.0
+
+_RESETS = {None: "earliest", "start": "earliest", "earliest": "earliest", "end": "latest", "latest": "latest"}
+
+
+def read(options: argparse.Namespace, printer: Printer, passes: Passes | None) -> int:
+    if options.start not in _RESETS:
+        raise Failure(
+            f"--from {options.start} goes without -g: a group goes on where it is. To set that: "
+            f"odradek groups reset {options.group} --to {options.start}; start and end say where one begins that is new"
+        )
+    with admin_of(options) as admin:
+        partition_counts(admin, options.topics)  # a topic that is not there says so
+    configs = {**consumer_configs(options), "group.id": options.group, "auto.offset.reset": _RESETS[options.start]}
+    with consumer_of(options, configs) as consumer:
+        consumer.subscribe(options.topics)
+        _read(options, consumer, printer, passes)
+    return 0
+
+
+def _read(
+    options: argparse.Namespace, consumer: "KafkaConsumer[Any, Any]", printer: Printer, passes: Passes | None
+) -> None:
+    left = options.number
+    committer = _Committer(consumer) if options.commit else None
+    status = Status() if sys.stderr.isatty() else None
+    while left is None or left > 0:
+        records = consumer.poll(POLL_S, max_records=left)
+        if status is not None:
+            status.show("") if consumer.assignment() else status.show(f"joining the group {options.group} ...")
+        chosen = list(records) if passes is None else [record for record in records if passes(record)]
+        printer.show(chosen)
+        left = None if left is None else left - len(chosen)
+        if committer is not None:
+            committer.commit_now_and_then()
+        if options.exit and not records and _is_at_the_end(consumer):
+            break
+    if committer is not None:
+        committer.commit()
+
+
+class _Committer:
+    """Commits what was printed, not more often than every few seconds."""
+
+    def __init__(self, consumer: "KafkaConsumer[Any, Any]") -> None:
+        self._consumer = consumer
+        self._next = time.monotonic() + COMMIT_EVERY_S
+
+    def commit_now_and_then(self) -> None:
+        if time.monotonic() >= self._next:
+            self.commit()
+
+    def commit(self) -> None:
+        sys.stdout.flush()
+        self._consumer.commit_sync()
+        self._next = time.monotonic() + COMMIT_EVERY_S
+
+
+def _is_at_the_end(consumer: "KafkaConsumer[Any, Any]") -> bool:
+    places = list(consumer.assignment())
+    if not places:
+        return False
+    ends = consumer.end_offsets(places)
+    return all(consumer.position(place) >= ends[place] for place in places)
