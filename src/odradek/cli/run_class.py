@@ -12,6 +12,7 @@ from contextlib import suppress
 from importlib import import_module
 
 from odradek.cli.failure import Failure
+from odradek.cli.kafka.scripts import by_class
 from odradek.cli.output import complain, guarded_errors
 
 Tool = Callable[[Sequence[str]], int]
@@ -53,9 +54,10 @@ def _run(arguments: list[str]) -> int:
 
 
 def find(class_name: str) -> Tool:
-    target = CLASSES.get(class_name)
+    known = CLASSES | by_class()
+    target = known.get(class_name)
     if target is None:
-        raise Failure(f"the class {class_name} is not served; there are {', '.join(sorted(CLASSES))}")
+        raise Failure(f"the class {class_name} is not served; there are {', '.join(sorted(known))}")
     module, _, function = target.partition(":")
     found: Tool = getattr(import_module(module), function)
     return found

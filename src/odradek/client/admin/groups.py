@@ -72,6 +72,8 @@ class MemberDescription(NamedTuple):
 
 
 class GroupDescription(NamedTuple):
+    """The epochs are those of groups of the newer protocol; classic groups have none."""
+
     group_id: str
     kind: str
     state: str
@@ -80,6 +82,8 @@ class GroupDescription(NamedTuple):
     coordinator: int
     members: tuple[MemberDescription, ...]
     authorized_operations: frozenset[int] | None = None
+    group_epoch: int | None = None
+    assignment_epoch: int | None = None
 
 
 class MemberToRemove(NamedTuple):
@@ -143,7 +147,8 @@ async def describe_groups(
         missing = (GroupIdNotFound, UnsupportedVersion)
         others = [group for group in some if group not in found or isinstance(found[group], missing)]
         if others:
-            found.update(await older(where, others, timeout_ms))
+            older_ones = await older(where, others, timeout_ms)
+            found = older_ones | {name: each for name, each in found.items() if _says_more(each, older_ones.get(name))}
         return found
 
     return await at_coordinators(asker, GROUP, groups, ask, timeout)
@@ -185,6 +190,13 @@ async def remove_members_from_group(
         return {each: outcome(_code_of(each, left), None, None) for each in some}
 
     return await asker.each(wanted, attempt, timeout=timeout, passing=COORDINATOR_PASSING)
+
+
+def _says_more(newer: object, older: object) -> bool:
+    """Whether what the newer request was answered counts: unless the older one has found the group."""
+    if isinstance(newer, UnsupportedVersion):
+        return False
+    return older is None or (isinstance(newer, GroupIdNotFound) and isinstance(older, GroupIdNotFound))
 
 
 def _listing(group: ListedGroup) -> GroupListing:
@@ -230,6 +242,8 @@ def _consumer_group(group: DescribedConsumerGroup, coordinator: int) -> GroupDes
         coordinator,
         tuple(_consumer_member(member) for member in group.members),
         operations(group.authorized_operations),
+        group.group_epoch,
+        group.assignment_epoch,
     )
 
 

@@ -1,14 +1,17 @@
 """Topics: created, deleted, listed, described, given more partitions; and what lies in their partitions."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from odradek.channel.core import ANY_BROKER, THE_CONTROLLER, ByVersion, Destination
 from odradek.channel.node import Node
 from odradek.client.admin.asking import Asker, outcome
+from odradek.client.admin.by_version import from_version
+from odradek.client.admin.cluster import describe_cluster
 from odradek.client.admin.results import Results
 from odradek.client.admin.routing import CONTROLLER_PASSING, at_leaders
-from odradek.protocol.errors import KafkaError, raise_for
+from odradek.protocol.errors import KafkaError, UnsupportedVersion, raise_for
 from odradek.protocol.messages.k02_list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -43,6 +46,14 @@ from odradek.protocol.messages.k37_create_partitions import (
     CreatePartitionsResponse,
     CreatePartitionsTopic,
 )
+from odradek.protocol.messages.k75_describe_topic_partitions import (
+    Cursor,
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+    TopicRequest,
+)
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import format_uuid
 
@@ -50,6 +61,8 @@ EARLIEST, LATEST, MAX_TIMESTAMP = -2, -1, -3  # in the place of a time, for `lis
 
 _TOPICS_AS_STATES = 6  # the version of DeleteTopics from which on topics may be named by id
 _CLIENT = -1  # in the place of a replica's number
+# The versions of ListOffsets that know the newest record and the ends of what is in a remote storage or is not.
+_SINCE = {MAX_TIMESTAMP: 7, -4: 8, -5: 9, -6: 11}
 
 
 class NewTopic(NamedTuple):
@@ -81,12 +94,16 @@ class TopicListing(NamedTuple):
 
 
 class PartitionDescription(NamedTuple):
+    """The last two are replicas that may lead although they are not in sync; None if the broker does not tell."""
+
     partition: int
     leader: Node | None
     leader_epoch: int
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
     offline: tuple[int, ...]
+    eligible_leader_replicas: tuple[int, ...] | None = None
+    last_known_elr: tuple[int, ...] | None = None
 
 
 class TopicDescription(NamedTuple):
@@ -180,6 +197,8 @@ async def describe_topics(
     asker: Asker, topics: Iterable[str], *, timeout: float | None = None
 ) -> Results[str, TopicDescription]:
     async def attempt(names: list[str], timeout_ms: int) -> dict[str, TopicDescription | KafkaError]:
+        with suppress(UnsupportedVersion):  # an older broker: its metadata tell all that it knows
+            return await _described(asker, names, timeout_ms)
         response = await _asked_metadata(asker, names, timeout_ms)
         nodes = {each.node_id: Node(each.node_id, each.host, each.port, each.rack) for each in response.brokers}
         return {
@@ -187,6 +206,30 @@ async def describe_topics(
         }
 
     return await asker.each(topics, attempt, timeout=timeout)
+
+
+async def _described(asker: Asker, names: list[str], timeout_ms: int) -> dict[str, TopicDescription | KafkaError]:
+    """A page at a time: a topic of many partitions goes on in the next one."""
+    nodes = {node.id: node for node in (await describe_cluster(asker)).nodes}
+    found: dict[str, TopicDescription | KafkaError] = {}
+    cursor: Cursor | None = None
+    while True:
+        asked = [TopicRequest(name=name) for name in names if cursor is None or name >= cursor.topic_name]
+        request = DescribeTopicPartitionsRequest(topics=asked, cursor=cursor)
+        response = await asker.send(ANY_BROKER, request, DescribeTopicPartitionsResponse, timeout_ms)
+        for topic in response.topics:
+            _add_page(found, str(topic.name), outcome(topic.error_code, None, _description(topic, nodes)))
+        if response.next_cursor is None:
+            return found
+        there = response.next_cursor
+        cursor = Cursor(topic_name=there.topic_name, partition_index=there.partition_index)
+
+
+def _add_page(found: dict[str, TopicDescription | KafkaError], name: str, page: TopicDescription | KafkaError) -> None:
+    before = found.get(name)
+    if isinstance(before, TopicDescription) and isinstance(page, TopicDescription):
+        page = page._replace(partitions=before.partitions + page.partitions)
+    found[name] = page
 
 
 async def list_offsets(
@@ -214,7 +257,9 @@ async def list_offsets(
             topics=[ListOffsetsTopic(name=name, partitions=listed) for name, listed in wanted.items()],
             timeout_ms=timeout_ms,
         )
-        response = await asker.send(where, request, ListOffsetsResponse, timeout_ms)
+        since = max(_SINCE.get(times[each], 0) for each in partitions)
+        asked = from_version(since, request, "listing such offsets")
+        response = await asker.send(where, asked, ListOffsetsResponse, timeout_ms)
         return {
             TopicPartition(topic.name, found.partition_index): outcome(
                 found.error_code, None, OffsetInfo(found.offset, found.timestamp, found.leader_epoch)
@@ -300,17 +345,27 @@ async def _asked_metadata(asker: Asker, names: list[str] | None, timeout_ms: int
     return response
 
 
-def _description(topic: MetadataResponseTopic, nodes: Mapping[int, Node]) -> TopicDescription:
+def _description(
+    topic: MetadataResponseTopic | DescribeTopicPartitionsResponseTopic, nodes: Mapping[int, Node]
+) -> TopicDescription:
     partitions = sorted((_partition(each, nodes) for each in topic.partitions), key=lambda each: each.partition)
     return TopicDescription(str(topic.name), format_uuid(topic.topic_id), topic.is_internal, tuple(partitions))
 
 
-def _partition(partition: MetadataResponsePartition, nodes: Mapping[int, Node]) -> PartitionDescription:
-    return PartitionDescription(
+def _partition(
+    partition: MetadataResponsePartition | DescribeTopicPartitionsResponsePartition, nodes: Mapping[int, Node]
+) -> PartitionDescription:
+    found = PartitionDescription(
         partition.partition_index,
         nodes.get(partition.leader_id),
         partition.leader_epoch,
         tuple(partition.replica_nodes),
         tuple(partition.isr_nodes),
         tuple(partition.offline_replicas),
+    )
+    if isinstance(partition, MetadataResponsePartition):
+        return found
+    return found._replace(
+        eligible_leader_replicas=tuple(partition.eligible_leader_replicas or ()),
+        last_known_elr=tuple(partition.last_known_elr or ()),
     )

@@ -1,0 +1,36 @@
+"""Files of JSON that scripts read."""
+
+import json
+from typing import Any
+
+from odradek.cli.failure import Refusal
+
+VERSION = 1
+
+
+def read_file(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError):
+        raise Refusal(f"Unable to read file {path}") from None
+
+
+def parsed(text: str) -> Any:  # JSON is anything
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise Refusal("The input string is not a valid JSON") from None
+
+
+def check_version(found: Any) -> None:
+    version = found.get("version", VERSION) if isinstance(found, dict) else VERSION
+    if version != VERSION:
+        raise Refusal(f"Not supported version field value {version}")
+
+
+def required(found: Any, name: str) -> Any:
+    """A field of an object; Refusal if it has none, or is none."""
+    if not isinstance(found, dict) or name not in found:
+        raise Refusal(f"Missing {name} field")
+    return found[name]

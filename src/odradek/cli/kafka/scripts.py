@@ -1,0 +1,33 @@
+"""Which module serves which script, by the names of the scripts and of the Java classes that they run."""
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+_PACKAGE = "odradek.cli.kafka"
+
+# The script, its module here, the Java classes that harnesses call it by: several moved between 3.3 and 4.3.
+SCRIPTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "kafka-configs.sh": ("configs", ("kafka.admin.ConfigCommand", "org.apache.kafka.tools.ConfigCommand")),
+    "kafka-consumer-groups.sh": (
+        "consumer_groups",
+        ("org.apache.kafka.tools.consumer.group.ConsumerGroupCommand", "kafka.admin.ConsumerGroupCommand"),
+    ),
+    "kafka-delete-records.sh": (
+        "delete_records",
+        ("org.apache.kafka.tools.DeleteRecordsCommand", "kafka.admin.DeleteRecordsCommand"),
+    ),
+    "kafka-get-offsets.sh": ("get_offsets", ("org.apache.kafka.tools.GetOffsetShell", "kafka.tools.GetOffsetShell")),
+    "kafka-groups.sh": ("groups", ("org.apache.kafka.tools.GroupsCommand",)),
+    "kafka-share-groups.sh": ("share_groups", ("org.apache.kafka.tools.consumer.group.ShareGroupCommand",)),
+    "kafka-topics.sh": ("topics", ("org.apache.kafka.tools.TopicCommand", "kafka.admin.TopicCommand")),
+}
+
+
+def main_of(script: str) -> Callable[[Sequence[str]], int]:
+    found: Callable[[Sequence[str]], int] = import_module(f"{_PACKAGE}.{SCRIPTS[script][0]}").main
+    return found
+
+
+def by_class() -> dict[str, str]:
+    """Where `kafka-run-class.sh` finds the tool of a Java class."""
+    return {name: f"{_PACKAGE}.{module}:main" for module, names in SCRIPTS.values() for name in names}
