@@ -4,7 +4,18 @@ The public names, imported when they are first used: to import the package costs
 needs one of them does not load the others.
 """
 
-__all__ = ["AdminClient", "Header", "KafkaConsumer", "Record", "TopicPartition", "__version__", "errors"]
+__all__ = [
+    "AdminClient",
+    "Header",
+    "KafkaConsumer",
+    "KafkaProducer",
+    "ProducerRecord",
+    "Record",
+    "RecordMetadata",
+    "TopicPartition",
+    "__version__",
+    "errors",
+]
 
 TYPE_CHECKING = False  # as type checkers know it: `typing` itself would be half of what this module costs
 
@@ -12,6 +23,9 @@ if TYPE_CHECKING:
     from odradek import errors
     from odradek.client.admin.admin_client import AdminClient
     from odradek.client.consumer.kafka_consumer import KafkaConsumer
+    from odradek.client.producer.kafka_producer import KafkaProducer
+    from odradek.client.producer.producer_record import ProducerRecord
+    from odradek.client.producer.record_metadata import RecordMetadata
     from odradek.protocol.topic_partition import TopicPartition
     from odradek.records.record import Header, Record
     from odradek.version import VERSION
@@ -23,7 +37,10 @@ else:
         "AdminClient": ("odradek.client.admin.admin_client", "AdminClient"),
         "Header": ("odradek.records.record", "Header"),
         "KafkaConsumer": ("odradek.client.consumer.kafka_consumer", "KafkaConsumer"),
+        "KafkaProducer": ("odradek.client.producer.kafka_producer", "KafkaProducer"),
+        "ProducerRecord": ("odradek.client.producer.producer_record", "ProducerRecord"),
         "Record": ("odradek.records.record", "Record"),
+        "RecordMetadata": ("odradek.client.producer.record_metadata", "RecordMetadata"),
         "TopicPartition": ("odradek.protocol.topic_partition", "TopicPartition"),
         "__version__": ("odradek.version", "VERSION"),
     }

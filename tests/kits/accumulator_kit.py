@@ -1,5 +1,7 @@
 """Both executors of the accumulator, and what a batch holds."""
 
+import contextlib
+
 import pytest
 
 from odradek import native
@@ -10,10 +12,8 @@ from odradek.records.record import read_record
 
 def executors():
     found = [pytest.param(pure_accumulator, id="pure")]
-    try:
+    with contextlib.suppress(ImportError):
         found.append(pytest.param(native.load_compiled("odradek.client.producer._accumulator"), id="compiled"))
-    except ImportError:
-        pass
     return found
 
 

@@ -27,7 +27,10 @@ def test_the_public_names():
         "AdminClient",
         "Header",
         "KafkaConsumer",
+        "KafkaProducer",
+        "ProducerRecord",
         "Record",
+        "RecordMetadata",
         "TopicPartition",
         "__version__",
         "errors",
@@ -37,6 +40,7 @@ def test_the_public_names():
     assert odradek.AdminClient is admin_client.AdminClient
     assert aio.AdminClient is asyncio_admin_client.AdminClient
     assert odradek.KafkaConsumer is kafka_consumer.KafkaConsumer
+    assert odradek.KafkaProducer.__module__ == "odradek.client.producer.kafka_producer"
     assert odradek.errors is errors and odradek.__version__ == version.VERSION
 
 

@@ -58,6 +58,7 @@ LOGIN_REFRESH = Reason("SASL/PLAIN, the one mechanism that is built, has no logi
 TWO_PHASE_COMMIT = Reason("transactions of two phases are not built")
 SUBSCRIPTIONS = Reason("subscriptions are stored, and no client's metrics are asked for yet")
 CLIENT = Reason("the producer and the consumer are not built")
+PRODUCER = Reason("the producer does not have this yet")
 ADMIN = Reason("the admin client does not have this yet")
 CONSUMER = Reason("the consumer does not have this yet")
 WITHOUT_AUTHORIZER = Reason("without authorizer.class.name nobody reads it, and everybody may do everything")

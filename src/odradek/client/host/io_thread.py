@@ -130,7 +130,7 @@ class IoThread(Generic[S]):
         self.has_started = True
 
     def run(self, operation: Operation[S, T]) -> T:
-        self._refuse_own_thread()
+        self.refuse_own_thread()
         call = _Call(operation)
         try:
             if not self._has_taken(call, self._begin, call):
@@ -153,7 +153,7 @@ class IoThread(Generic[S]):
 
     def close(self, timeout_ms: int) -> None:
         """Raises what has kept the session from an orderly end. The thread and its connections are gone in any case."""
-        self._refuse_own_thread()
+        self.refuse_own_thread()
         parked = _Parked()
         if self._has_taken(parked, self._close, timeout_ms):
             parked.wait((timeout_ms + 2 * CLOSE_GRACE_MS) / 1000)
@@ -193,7 +193,7 @@ class IoThread(Generic[S]):
         if self._thread is not None:
             self._thread.join(CLOSE_GRACE_MS / 1000)
 
-    def _refuse_own_thread(self) -> None:
+    def refuse_own_thread(self) -> None:
         if self._thread is not None and self._thread.ident == get_ident():
             raise OwnThreadError
 

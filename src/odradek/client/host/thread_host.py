@@ -55,6 +55,15 @@ class ThreadHost(Generic[S]):
         if thread is not None:
             thread.close(timeout_ms)
 
+    @property
+    def is_closed(self) -> bool:
+        return self._is_closed
+
+    def refuse_own_thread(self) -> None:
+        """OwnThreadError in the client's thread, where a callback must not wait."""
+        if self._thread is not None:
+            self._thread.refuse_own_thread()
+
     def watch_over(self, client: object) -> None:
         """Closes when the program has dropped the client without closing it, and warns of that."""
         weakref.finalize(client, self._dropped, type(client).__name__).atexit = False

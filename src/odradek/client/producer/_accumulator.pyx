@@ -559,6 +559,9 @@ cdef class Accumulator:
     def place(self, Topic topic not None, bytes key):
         return self.placed(topic, key)
 
+    def places(self, Topic topic not None, keys):
+        return [self.placed(topic, key) for key in keys]
+
     cdef int placed(self, Topic topic, bytes key) noexcept:
         cdef Py_ssize_t count = PyList_GET_SIZE(topic.queues)
         if key is None or self.ignores_keys or count == 0:

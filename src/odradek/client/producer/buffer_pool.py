@@ -42,15 +42,19 @@ class BufferPool:
         "_returns",
         "_unpooled",
         "_waiters",
+        "exhausted",
         "is_closed",
         "poolable_bytes",
         "total_bytes",
+        "waited_ns",
     )
 
     def __init__(self, total_bytes: int, poolable_bytes: int) -> None:
         self.total_bytes = total_bytes
         self.poolable_bytes = poolable_bytes
         self.is_closed = False
+        self.waited_ns = 0  # bufferpool-wait-time: those who have waited count it
+        self.exhausted = 0  # how often somebody has waited in vain
         self._free = 0
         self._unpooled = total_bytes
         self._waiters: deque[MemoryWaiter] = deque()

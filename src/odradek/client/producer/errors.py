@@ -29,10 +29,10 @@ class FlushTimeout(errors.RequestTimedOut):
         self.unsent = unsent
 
 
-class SerializationError(errors.KafkaError):
-    """A key or a value could not be turned into bytes."""
+class ClosedBeforeSent(errors.KafkaError):
+    """The producer was closed, and the time that it was given was up."""
 
-    message = "The key or the value could not be serialized."
+    message = "The producer was closed before the record was delivered."
 
 
 class TransactionAborted(errors.KafkaError):

@@ -496,7 +496,7 @@ class Accumulator:
 
     def now_ms(self) -> int:
         if self._clock is None:
-            from odradek.client.host.wall_clock import wall_ms
+            from odradek.client.host.clocks import wall_ms
 
             self._clock = wall_ms
         return self._clock()
@@ -507,6 +507,9 @@ class Accumulator:
         if key is None or self.ignores_keys or not topic.queues:
             return NO_PARTITION
         return positive_murmur2(key) % len(topic.queues)
+
+    def places(self, topic: Topic, keys: Sequence[bytes | None]) -> list[int]:
+        return [self.place(topic, key) for key in keys]
 
     def _queue(self, topic: Topic, partition: int, size: int) -> PartitionQueue | None:
         queues = topic.queues

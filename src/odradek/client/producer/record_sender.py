@@ -186,9 +186,22 @@ class RecordSender:
             batches.append(batch)
             drained.append(queue)
             size += batch.sent_size
+        if not batches:
+            return None
         for queue in drained:
             self.lines.sort_in(queue, now_ms)
-        return BatchesRequest(self._frame, batches, self._attributes) if batches else None
+        self._count(batches, size)
+        return BatchesRequest(self._frame, batches, self._attributes)
+
+    def _count(self, batches: list[SentBatch], size: int) -> None:
+        counts = self.counts
+        counts.requests += 1
+        counts.requests_in_flight += 1
+        counts.batches += len(batches)
+        counts.bytes_sent += size
+        for batch in batches:
+            counts.records_in_requests += batch.record_count
+            counts.bytes_before += batch.size_bytes
 
     def _take(self, queue: PartitionQueue, batch: SentBatch, now_ms: int) -> None:
         queue.take()
@@ -243,6 +256,7 @@ class RecordSender:
         self._landed(request, now_ms)
 
     def _landed(self, request: BatchesRequest, now_ms: int) -> None:
+        self.counts.requests_in_flight -= 1
         for batch in request.batches:
             queue = batch.queue
             queue.is_muted = False
@@ -437,10 +451,23 @@ class RecordSender:
 class SenderCounts:
     """What metrics are made of."""
 
-    __slots__ = ("batch_splits", "record_errors", "record_retries", "records_sent")
+    __slots__ = (
+        "batch_splits",
+        "batches",
+        "bytes_before",
+        "bytes_sent",
+        "record_errors",
+        "record_retries",
+        "records_in_requests",
+        "records_sent",
+        "requests",
+        "requests_in_flight",
+    )
 
     def __init__(self) -> None:
         self.records_sent = self.record_errors = self.record_retries = self.batch_splits = 0
+        self.requests = self.requests_in_flight = self.batches = 0
+        self.records_in_requests = self.bytes_sent = self.bytes_before = 0
 
 
 def _nothing(_: object) -> None: ...
