@@ -1,8 +1,6 @@
 """Configs of the producer."""
 
-from odradek.config import client_rules, reasons
-from odradek.config.admin import PARTLY
-from odradek.config.admin import SERVED as CHANNEL_SERVED
+from odradek.config import client_rules, reasons, served
 from odradek.config.client import COMMON
 from odradek.config.definition import HIGH, LOW, MEDIUM, REQUIRED, Definition, Table, row, section
 from odradek.config.types import BOOLEAN, CLASS, INT, LONG, STRING
@@ -62,37 +60,37 @@ ROWS = section(
 
 ABSENT = ("default.api.timeout.ms",)
 
-# What the producer honours besides what is about its connections. It warns of the others when they are set.
-_SERVED = """
-    acks
-    batch.size
-    buffer.memory
-    compression.gzip.level
-    compression.lz4.level
-    compression.type
-    compression.zstd.level
-    delivery.timeout.ms
-    enable.idempotence
-    interceptor.classes
-    key.serializer
-    linger.ms
-    max.block.ms
-    max.in.flight.requests.per.connection
-    max.request.size
-    metadata.max.idle.ms
-    partitioner.adaptive.partitioning.enable
-    partitioner.availability.timeout.ms
-    partitioner.class
-    partitioner.ignore.keys
-    transaction.timeout.ms
-    transactional.id
-    value.serializer
-"""
-SERVED = CHANNEL_SERVED | frozenset(_SERVED.split())
+# What the client honours beside what all of them do. It warns of the others when they are set.
+SERVED = served.BY_ALL | {
+    "acks",
+    "batch.size",
+    "buffer.memory",
+    "compression.gzip.level",
+    "compression.lz4.level",
+    "compression.type",
+    "compression.zstd.level",
+    "delivery.timeout.ms",
+    "enable.idempotence",
+    "interceptor.classes",
+    "key.serializer",
+    "linger.ms",
+    "max.block.ms",
+    "max.in.flight.requests.per.connection",
+    "max.request.size",
+    "metadata.max.idle.ms",
+    "partitioner.adaptive.partitioning.enable",
+    "partitioner.availability.timeout.ms",
+    "partitioner.class",
+    "partitioner.ignore.keys",
+    "retries",
+    "transaction.timeout.ms",
+    "transactional.id",
+    "value.serializer",
+}
 
 
 def _marked(row: Definition) -> Definition:
-    return row.like(not_served=None if row.name in SERVED else reasons.PRODUCER, partly=PARTLY.get(row.name))
+    return served.marked(row, SERVED, reasons.PRODUCER)
 
 
 TABLE = Table(

@@ -40,11 +40,11 @@ _numbers = count(1)
 class _Host(ThreadHost[ProducerSession]):
     """In a child process the producer begins anew: the parent sends what it had."""
 
-    session: ProducerSession | None = None
+    at_work: ProducerSession | None = None
 
     def forked(self) -> None:
         super().forked()
-        session, self.session = self.session, None
+        session, self.at_work = self.at_work, None
         if session is not None:
             session.accumulator.is_plain = False
             session.accumulator.refuse_waiting = _raise_forked
@@ -196,7 +196,7 @@ class KafkaProducer(Generic[K, V]):
 
     def flush(self, timeout: float | None = None) -> None:
         """Waits until each record that was sent before has its outcome. FlushTimeout if that takes too long."""
-        if self._host.session is None:
+        if self._host.at_work is None:
             return
         unsent = self._host.run(lambda session: session.flush(None if timeout is None else int(timeout * 1000)))
         if unsent and timeout is not None:
@@ -268,14 +268,14 @@ class KafkaProducer(Generic[K, V]):
 
     def metrics(self) -> "Mapping[Any, float]":
         """By Kafka's names. Empty before the first use."""
-        session = self._host.session
+        session = self._host.at_work
         return {} if session is None else session.metrics()
 
     def close(self, timeout: float | None = None) -> None:
         """Delivers what was sent, for at most `timeout` seconds (None: delivery.timeout.ms), and ends."""
         self._refuse_waiting()
         timeout_ms = self._settings.sender.delivery_timeout_ms if timeout is None else int(timeout * 1000)
-        session = self._host.session
+        session = self._host.at_work
         if session is not None:
             session.accumulator.is_plain = False
         self._host.close(timeout_ms)
@@ -292,14 +292,14 @@ class KafkaProducer(Generic[K, V]):
     # How it begins
 
     def _begun(self) -> ProducerSession:
-        session = self._host.session
+        session = self._host.at_work
         if session is not None and not self._host.is_closed:
             return session
         session = self._host.run(lambda at_work: at_work.begin())
         accumulator = session.accumulator
         accumulator.slow_send = _weakly(self)
         accumulator.refuse_waiting = self._host.refuse_own_thread
-        self._host.session = session
+        self._host.at_work = session
         if self._preparing.is_plain:
             accumulator.is_plain = not self._settings.is_transactional
             self.__dict__["send"] = accumulator.send
