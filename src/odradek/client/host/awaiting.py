@@ -22,3 +22,23 @@ def until_told(subscribe: Callable[[Callable[[Any], object]], object]) -> Genera
 
     subscribe(tell_loop)
     yield from told
+
+
+async def told_in_time(subscribe: Callable[[Callable[[Any], object]], object], timeout: float) -> bool:
+    """Whether it was told within so many seconds."""
+    try:
+        async with asyncio.timeout(timeout):
+            await _Told(subscribe)
+    except TimeoutError:
+        return False
+    return True
+
+
+class _Told:
+    __slots__ = ("_subscribe",)
+
+    def __init__(self, subscribe: Callable[[Callable[[Any], object]], object]) -> None:
+        self._subscribe = subscribe
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return until_told(self._subscribe)

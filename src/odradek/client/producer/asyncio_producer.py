@@ -1,0 +1,279 @@
+"""The producer for asyncio programs.
+
+`await producer.send(...)` returns when the record is accepted: that is where a program that is faster than its brokers
+waits. What it returns is awaited to know where the record is. Everything happens in the program's own loop.
+"""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from inspect import isawaitable
+from typing import Any, Generic, Self, TypeVar
+
+from odradek.channel.cluster import PartitionInfo
+from odradek.channel.errors import ClientClosed
+from odradek.client.group_metadata import ConsumerGroupMetadata
+from odradek.client.host.asyncio_host import AsyncioHost
+from odradek.client.host.awaiting import told_in_time
+from odradek.client.host.clocks import Deadline
+from odradek.client.host.errors import OwnThreadError
+from odradek.client.host.session import closed
+from odradek.client.producer.accumulator import RecordFuture
+from odradek.client.producer.errors import BufferExhausted, FlushTimeout
+from odradek.client.producer.opening import opened
+from odradek.client.producer.prepared import Prepared
+from odradek.client.producer.producer_record import HeaderList, ProducerRecord
+from odradek.client.producer.record_metadata import RecordMetadata
+from odradek.client.producer.sending import UserCallback, as_record
+from odradek.client.producer.session import ProducerSession
+from odradek.client.producer.transaction_states import TransactionStateError
+from odradek.protocol.errors import KafkaError
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class KafkaProducer(Generic[K, V]):
+    """As `odradek.KafkaProducer`, with methods to await; no thread is started.
+
+    async with KafkaProducer(bootstrap_servers="localhost:9092") as producer:
+        future = await producer.send("orders", b"value", b"key")
+        metadata = await future
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, object] | None = None,
+        /,
+        *,
+        key_serializer: Any = None,
+        value_serializer: Any = None,
+        partitioner: Any = None,
+        interceptors: Sequence[Any] = (),
+        **configs: object,
+    ) -> None:
+        self._opened = opened(
+            config,
+            configs,
+            key_serializer=key_serializer,
+            value_serializer=value_serializer,
+            partitioner=partitioner,
+            interceptors=interceptors,
+        )
+        self._settings = self._opened.settings
+        self._preparing = self._opened.preparing
+        self._host = AsyncioHost(self._opened.session)
+        self._session: ProducerSession | None = None
+
+    # Sending
+
+    async def send(
+        self,
+        topic: str | ProducerRecord[K, V],
+        value: V | None = None,
+        key: K | None = None,
+        *,
+        headers: HeaderList | None = (),
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        callback: UserCallback | None = None,
+    ) -> RecordFuture:
+        """The record is accepted when this returns; await what it returns to know where it is.
+
+        Who is cancelled in here has not sent it.
+        """
+        session = self._session
+        if session is not None and session.accumulator.is_plain:
+            future: RecordFuture | None = session.accumulator.send(
+                topic,
+                value,
+                key,
+                headers=headers,
+                partition=partition,
+                timestamp_ms=timestamp_ms,
+                callback=callback,
+            )
+            if future is not None:
+                return future
+        record = self._preparing.intercepted(as_record(topic, value, key, headers, partition, timestamp_ms))
+        return await self._slow_send(record, callback)
+
+    async def send_and_wait(
+        self,
+        topic: str | ProducerRecord[K, V],
+        value: V | None = None,
+        key: K | None = None,
+        *,
+        headers: HeaderList | None = (),
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> RecordMetadata:
+        future = await self.send(topic, value, key, headers=headers, partition=partition, timestamp_ms=timestamp_ms)
+        return await future
+
+    async def _slow_send(self, record: ProducerRecord[Any, Any], callback: UserCallback | None) -> RecordFuture:
+        session = await self._begun()
+        deadline = Deadline(self._settings.max_block_ms)
+        known = session.accumulator.topics.get(record.topic)
+        if known is None or len(known.queues) <= (record.partition or 0):
+            await self._host.run(
+                lambda at_work: at_work.wait_for_topic(record.topic, record.partition, deadline.left_ms())
+            )
+        if self._settings.is_transactional:
+            session.check_transaction()
+        prepared = self._preparing.prepared(record, session)
+        told = self._preparing.told(callback)
+        if self._preparing.asks_again(record):
+            future = session.append(prepared, 0, told, opens=False)
+            if future is not None:
+                return future
+            prepared = self._preparing.again(record, prepared, session)
+        return await self._append(session, prepared, told, deadline)
+
+    async def _append(
+        self,
+        session: ProducerSession,
+        prepared: Prepared,
+        told: Callable[[RecordFuture], object] | None,
+        deadline: Deadline,
+    ) -> RecordFuture:
+        taken = 0
+        while True:
+            future = session.append(prepared, taken, told)
+            if future is not None:
+                return future
+            taken = await self._memory(session, prepared.needed_bytes, deadline)
+
+    async def _memory(self, session: ProducerSession, size: int, deadline: Deadline) -> int:
+        if session.pool.is_closed:
+            raise closed(None)
+        waiters = []
+
+        def subscribe(told: Callable[[Any], object]) -> None:
+            waiters.append(session.pool.wait(size, lambda: told(None)))
+            session.wake()
+
+        try:
+            is_over = await told_in_time(subscribe, deadline.left())
+        except BaseException:
+            session.pool.leave(waiters[0])
+            raise
+        if waiters[0].is_served:
+            return size
+        session.pool.leave(waiters[0])
+        if is_over:
+            raise closed(None)
+        session.pool.exhausted += 1
+        raise BufferExhausted
+
+    async def flush(self, timeout: float | None = None) -> None:
+        if self._session is None:
+            return
+        timeout_ms = None if timeout is None else int(timeout * 1000)
+        unsent = await self._host.run(lambda session: session.flush(timeout_ms))
+        if unsent and timeout is not None:
+            raise FlushTimeout(unsent)
+
+    async def partitions_for(self, topic: str) -> list[PartitionInfo]:
+        return await self._host.run(lambda session: session.partitions_for(topic, self._settings.max_block_ms))
+
+    # Transactions
+
+    async def init_transactions(self, timeout: float | None = None) -> None:
+        timeout_ms = self._block_ms(timeout)
+        await self._begun()
+        await self._host.run(lambda session: session.transactions().init_transactions(timeout_ms))
+
+    async def begin_transaction(self) -> None:
+        session = await self._begun()
+        await self._host.run(lambda at_work: at_work.transactions().begin_transaction())
+        session.accumulator.is_plain = self._preparing.is_plain
+
+    async def send_offsets_to_transaction(
+        self, offsets: Mapping[Any, Any], group_metadata: ConsumerGroupMetadata, timeout: float | None = None
+    ) -> None:
+        timeout_ms = self._block_ms(timeout)
+        await self._begun()
+        await self._host.run(lambda session: session.transactions().send_offsets(offsets, group_metadata, timeout_ms))
+
+    async def commit_transaction(self, timeout: float | None = None) -> None:
+        timeout_ms = self._block_ms(timeout)
+        (await self._begun()).accumulator.is_plain = False
+        await self._host.run(lambda session: session.transactions().commit_transaction(timeout_ms))
+
+    async def abort_transaction(self, timeout: float | None = None) -> None:
+        timeout_ms = self._block_ms(timeout)
+        (await self._begun()).accumulator.is_plain = False
+        await self._host.run(lambda session: session.transactions().abort_transaction(timeout_ms))
+
+    @asynccontextmanager
+    async def transaction(self, consumer: Any = None) -> AsyncIterator[Self]:
+        """Commits at the end, with the consumer's positions if one is given. On any exception it aborts, and the
+        consumer goes back to what it had committed: the same records come again.
+        """
+        await self.begin_transaction()
+        try:
+            yield self
+            if consumer is not None:
+                positions = {each: await _value(consumer.position(each)) for each in consumer.assignment()}
+                await self.send_offsets_to_transaction(positions, await _value(consumer.group_metadata()))
+            await self.commit_transaction()
+        except BaseException:
+            with suppress(KafkaError, TransactionStateError, ClientClosed):
+                await self.abort_transaction()  # the program is told what has gone wrong before
+            if consumer is not None:
+                await _seek_back(consumer)
+            raise
+
+    # The end
+
+    def metrics(self) -> Mapping[Any, float]:
+        return {} if self._session is None else self._session.metrics()
+
+    async def close(self, timeout: float | None = None) -> None:
+        timeout_ms = self._settings.sender.delivery_timeout_ms if timeout is None else int(timeout * 1000)
+        if self._session is not None:
+            self._session.accumulator.is_plain = False
+        await self._host.close(timeout_ms)
+        self._opened.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def _begun(self) -> ProducerSession:
+        if self._session is not None:
+            return self._session
+        session = await self._host.run(lambda at_work: at_work.begin())
+        accumulator = session.accumulator
+        accumulator.slow_send = _slowly
+        accumulator.refuse_waiting = _refuse
+        accumulator.is_plain = self._preparing.is_plain and not self._settings.is_transactional
+        self._session = session
+        return session
+
+    def _block_ms(self, timeout: float | None) -> int:
+        return self._settings.max_block_ms if timeout is None else int(timeout * 1000)
+
+
+def _slowly(*_: object) -> None:
+    """The plain way is closed: `send` goes the other one."""
+
+
+def _refuse() -> None:
+    raise OwnThreadError("A future of this producer is awaited: to wait for it here would stop the loop that it needs.")
+
+
+async def _value(given: Any) -> Any:
+    """Some methods of a consumer ask the cluster, and some know."""
+    return await given if isawaitable(given) else given
+
+
+async def _seek_back(consumer: Any) -> None:
+    committed = await _value(consumer.committed(consumer.assignment()))
+    for partition, offset in committed.items():
+        if offset is not None:
+            await _value(consumer.seek(partition, offset))
+        else:
+            await _value(consumer.seek_to_beginning(partition))
