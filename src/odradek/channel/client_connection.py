@@ -9,8 +9,9 @@ A broker may end a session some time after its login (KIP-368). Shortly before, 
 exchange on the open connection; answers to requests that went out earlier are told from those of the exchange by their
 correlation ids, and handed on as they come.
 
-A frame is copied out of the buffer that all connections share before it is decoded: who asked gets the answer in a
-later callback, when that buffer holds something else. A copy costs as much as the peer has really sent.
+A small frame is copied out of the buffer that all connections share before it is decoded: who asked gets the answer in
+a later callback, when that buffer holds something else. A large one is received into memory of its own, which stays
+with its answer: the records of a fetch are handed out from where they have come.
 """
 
 from collections.abc import Callable
@@ -27,8 +28,9 @@ from odradek.protocol.declare import Request, Response
 from odradek.protocol.errors import KafkaError, PeerProtocolError
 from odradek.protocol.messages.header import RequestHeader
 from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest
+from odradek.protocol.parts import Buffer
 from odradek.reactor.connection import Connection
-from odradek.reactor.frames import LENGTH, LENGTH_BYTES, read_length
+from odradek.reactor.frames import LENGTH, LENGTH_BYTES, OwnedFrame, PartialFrame, read_length
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import READABLE, WRITABLE, Socket, Stream
 from odradek.reactor.selector import Selector
@@ -38,7 +40,8 @@ from odradek.reactor.transport import HandshakeCutOff, PlainTransport, Transport
 if TYPE_CHECKING:
     from odradek.reactor.tls import TlsContext
 
-FRAME_BYTES_MAX = 2**31 - 1  # a client trusts its broker; memory is taken as bytes come, not as they are announced
+FRAME_BYTES_MAX = 2**31 - 1  # a client trusts its broker
+OWNED_BYTES_MAX = 64 * 1024 * 1024  # that are taken because they were announced; of more, only as they come
 
 # Correlation ids of the SASL exchange: no request has one of them, so that an exchange may take place between requests
 # and its answers be told from theirs.
@@ -67,7 +70,7 @@ class Owner(Protocol):
     """Whom a connection tells what has happened."""
 
     def connected(self, connection: "ClientConnection") -> None: ...
-    def received(self, connection: "ClientConnection", frame: bytes) -> None: ...
+    def received(self, connection: "ClientConnection", frame: Buffer) -> None: ...
     def sent(self, connection: "ClientConnection") -> None: ...
     def closed(self, connection: "ClientConnection") -> None: ...
 
@@ -144,12 +147,30 @@ class ClientConnection(Connection):
                 break
             self._take(bytes(view[at + LENGTH_BYTES : behind]))
             at = behind
+            self.selector.memory.lent.was_not_needed()
         return at
 
     def on_closed(self) -> None:
         self._owner.closed(self)
 
-    def _take(self, frame: bytes) -> None:
+    def _begin(self, beginning: memoryview, total: int) -> None:
+        """A large answer is received into memory of its own, and its records stay there until they are handed out."""
+        if total > OWNED_BYTES_MAX:
+            super()._begin(beginning, total)
+            return
+        memory = self.selector.memory
+        memory.reserve(total)
+        self._partial = OwnedFrame(memory, total, beginning)
+
+    def _complete(self, partial: PartialFrame) -> None:
+        if not isinstance(partial, OwnedFrame):
+            super()._complete(partial)
+            return
+        self._partial = None
+        partial.release()
+        self._take(partial.whole()[LENGTH_BYTES:])
+
+    def _take(self, frame: Buffer) -> None:
         self.touch()
         try:
             if self._exchange is None or not self._is_of_exchange(frame):
@@ -214,7 +235,7 @@ class ClientConnection(Connection):
             self._correlation_id = RESERVED_CORRELATION_IDS.start
         self.send(request_frame(*step, self._correlation_id, None))
 
-    def _exchange_answered(self, exchange: SaslExchange, frame: bytes) -> None:
+    def _exchange_answered(self, exchange: SaslExchange, frame: Buffer) -> None:
         if self._step is None or correlation_id(frame) != self._correlation_id:
             self.close("an answer to something else, while it authenticates")
             return
@@ -268,7 +289,7 @@ class ClientConnection(Connection):
         self._is_authenticating = True
         self._take_step(exchange.begin_again())
 
-    def _is_of_exchange(self, frame: bytes) -> bool:
+    def _is_of_exchange(self, frame: Buffer) -> bool:
         """The first exchange is alone on its connection: whatever comes is its answer, or wrong."""
         return self._is_authenticating and (self._waiting is None or correlation_id(frame) in RESERVED_CORRELATION_IDS)
 
@@ -296,12 +317,12 @@ def request_frame(request: Request, version: int, number: int, client_id: str | 
     return [LENGTH.pack(sum(map(_size, parts))), *parts]
 
 
-def correlation_id(frame: bytes) -> int:
+def correlation_id(frame: Buffer) -> int:
     """Every response header begins with it."""
     return int.from_bytes(frame[:LENGTH_BYTES], "big", signed=True)
 
 
-def response_in(frame: bytes, api_key: int, version: int) -> Response:
+def response_in(frame: Buffer, api_key: int, version: int) -> Response:
     """PeerProtocolError if the bytes are none. What follows a whole response is ignored, as Kafka's clients do.
 
     A node that does not know the version of an ApiVersions request answers in version 0, with this one error.
@@ -311,7 +332,7 @@ def response_in(frame: bytes, api_key: int, version: int) -> Response:
     return whole.decode_response(frame, api_key, version)[1]
 
 
-def _error_code(frame: bytes) -> int:
+def _error_code(frame: Buffer) -> int:
     return int.from_bytes(frame[LENGTH_BYTES : LENGTH_BYTES + _SHORT], "big", signed=True)
 
 

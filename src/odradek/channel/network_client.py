@@ -55,6 +55,7 @@ from odradek.protocol.apis import API_VERSIONS
 from odradek.protocol.declare import Request, Response
 from odradek.protocol.errors import KafkaError, UnsupportedVersion
 from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
+from odradek.protocol.parts import Buffer
 from odradek.reactor.frames import LENGTH_BYTES, read_length
 from odradek.reactor.loop import Loop
 from odradek.reactor.ports import Socket
@@ -299,7 +300,7 @@ class NetworkClient:
             request.answered.resolve(None)
         self._tell_changed(connection.node)
 
-    def received(self, connection: ClientConnection, frame: bytes) -> None:
+    def received(self, connection: ClientConnection, frame: Buffer) -> None:
         node = connection.node
         if self.metrics is not None:
             self.metrics.bytes_in += LENGTH_BYTES + len(frame)

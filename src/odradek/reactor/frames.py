@@ -10,6 +10,8 @@ announced; a large one grows where it is, so that no turn has to copy tens of me
 from collections.abc import Callable
 from struct import Struct
 
+from odradek.reactor.buffers import LentBuffers
+
 SCRATCH_BYTES = 256 * 1024
 SHORT_SCRATCH_BYTES = 32 * 1024  # of it, for a connection that is new or leaves frames unhandled
 SMALL_BYTES = 4096
@@ -36,7 +38,7 @@ class FrameMemory:
     finished; the limit may be passed by one frame. Whoever gets nothing waits in line and stops reading.
     """
 
-    __slots__ = ("_spare", "_spare_bytes", "_waiting", "limit_bytes", "used_bytes")
+    __slots__ = ("_spare", "_spare_bytes", "_waiting", "lent", "limit_bytes", "used_bytes")
 
     def __init__(self, limit_bytes: int = -1) -> None:
         self.limit_bytes = limit_bytes  # below 1 there is none
@@ -44,6 +46,7 @@ class FrameMemory:
         self._waiting: dict[Callable[[], object], None] = {}  # first come, first served
         self._spare: dict[int, list[bytearray]] = {}
         self._spare_bytes = 0
+        self.lent = LentBuffers()
 
     @property
     def available_bytes(self) -> int:
@@ -132,3 +135,21 @@ class PartialFrame:
         grown[: self.filled_bytes] = memoryview(self._buffer)[: self.filled_bytes]
         self._memory.recycle(self._buffer)
         self._buffer = grown
+
+
+class OwnedFrame(PartialFrame):
+    """A frame whose bytes stay where they were received, for whoever it is handed to: until he has let go of all views
+    of it. Its memory is taken because it was announced, so it is for a peer that is trusted, and not for any length.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, memory: FrameMemory, total_bytes: int, beginning: memoryview) -> None:
+        self._memory = memory
+        self.total_bytes = total_bytes
+        self.filled_bytes = self.marked_bytes = len(beginning)
+        self._buffer = memory.lent.take(total_bytes)
+        self._buffer[: self.filled_bytes] = beginning
+
+    def release(self) -> None:
+        self._memory.give_back(self.total_bytes)
