@@ -174,6 +174,7 @@ class Caller:
     async def unsubscribe(self) -> None:
         """What it owns is given back, as in a rebalance; then it leaves the group."""
         session = self.host.session()
+        self.in_hand.finished()
         await Do(lambda session: session.unsubscribe(), is_wakeable=False)
         await self._make_changes()
         self.in_hand.drop(session.state.assigned() | set(self.in_hand.kept()))
@@ -238,6 +239,14 @@ class Caller:
             self._is_taking = False
             if table.num_rows or not await self._waited(session, deadline_ms):
                 return table
+
+    async def until_assigned(self) -> None:
+        """Polls for partitions, and leaves their records where they are."""
+        session = await self._begin_poll()
+        while not session.state.assigned():
+            await self._before_records(session)
+            if not session.state.assigned():
+                await Do(lambda session: session.wait(WAIT_MS), is_wakeable=False)
 
     def interrupted(self) -> None:
         """An exception has left a poll: what it had taken and did not hand out counts as in hand."""
@@ -427,6 +436,13 @@ class Caller:
             return kept.offset
         found: int = await Do(lambda session: session.position(place, self._timeout_ms(timeout)))
         return found
+
+    def current_lag(self, place: TopicPartition) -> int | None:
+        state = self.host.session().state
+        lag, kept = state.lag(place), self.in_hand.kept().get(place)
+        if lag is None or kept is None:
+            return lag
+        return lag + max(0, (state.position(place) or 0) - kept.offset)
 
     async def pause(self, partitions: Iterable[TopicPartition]) -> None:
         places = [_place(each) for each in partitions]

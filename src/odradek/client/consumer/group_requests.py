@@ -107,9 +107,12 @@ class GroupRequests:
         return token
 
     def _later(self, now_ms: int) -> None:
-        """The next attempt waits, longer each time."""
+        """The next attempt waits, longer each time. A coordinator that was lost is looked for meanwhile: that it is
+        found is the event with which it goes on.
+        """
         self._failures += 1
         self._retry_at_ms = now_ms + self._backoff.after(self._failures)
+        self.lookup.want()
 
     def _went_well(self) -> None:
         self._failures = 0

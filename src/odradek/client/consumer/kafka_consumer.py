@@ -125,7 +125,7 @@ class KafkaConsumer(Generic[K, V]):
             raise ConcurrentAccess(
                 "another thread is in this consumer: a consumer is for one thread at a time, but for wakeup and state"
             )
-        if self._caller.is_closed:
+        if self._caller.is_closed and not self._one.in_callback:
             self._one.leave()
             raise closed(None)
 
@@ -255,9 +255,7 @@ class KafkaConsumer(Generic[K, V]):
 
     def _ends(self) -> dict[TopicPartition, int]:
         """Where the assigned partitions end; a member that has none yet is given some first."""
-        while not self.assignment():
-            for record in self.poll(0.1):
-                raise AssertionError(record)
+        self._run(self._caller.until_assigned)
         return {place: end for place, end in self.end_offsets(self.assignment()).items() if self.position(place) < end}
 
     def _left(self, ends: dict[TopicPartition, int], record: ConsumerRecord[K, V] | None) -> dict[TopicPartition, int]:
@@ -293,11 +291,7 @@ class KafkaConsumer(Generic[K, V]):
 
     def current_lag(self, partition: TopicPartition) -> int | None:
         """How many offsets there are up to the end, as the last fetch has told; None if none has."""
-        lag = self._host.session().state.lag(TopicPartition(*partition))
-        kept = self._caller.in_hand.kept().get(TopicPartition(*partition))
-        if lag is None or kept is None:
-            return lag
-        return lag + max(0, (self._host.session().state.position(TopicPartition(*partition)) or 0) - kept.offset)
+        return self._caller.current_lag(TopicPartition(*partition))
 
     def offsets_for_times(
         self, times_ms: Mapping[TopicPartition, int], timeout: float | None = None

@@ -42,7 +42,7 @@ T = TypeVar("T")
 Places = Iterable[TopicPartition]
 
 NEWS_MS = 60_000  # news of the cluster are waited for so long at a time
-END_SESSIONS_MS = 200  # a broker that does not hear of it ends a fetch session by itself
+END_SESSIONS_MS = 50  # a broker that does not hear of it ends a fetch session by itself
 
 
 class ConsumerSession:

@@ -1,11 +1,11 @@
 """What the program's side of a consumer waits for, so that it is written once for threads and for asyncio.
 
 A coroutine of `caller.py` awaits steps: an operation of the session in the client's loop, or a function of the program.
-Who drives the coroutine makes them: `drive` waits for each in the thread of the program; `asyncio_consumer.py` awaits
-them, and a function of the program may then be a coroutine itself.
+Who drives the coroutine makes them: `drive` waits for each in the thread of the program; `drive_async` awaits them, and
+a function of the program may then be a coroutine itself.
 """
 
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
@@ -50,5 +50,21 @@ def drive(coroutine: Coroutine[Any, Any, T], make: Callable[[Any], object]) -> T
         value, error = None, None
         try:
             value = make(step)
+        except BaseException as raised:  # noqa: BLE001 - the coroutine decides
+            error = raised
+
+
+async def drive_async(coroutine: Coroutine[Any, Any, T], make: Callable[[Any], Awaitable[object]]) -> T:
+    """The same for a program of asyncio: a step is awaited, and a caller that is cancelled is cancelled there."""
+    value: object = None
+    error: BaseException | None = None
+    while True:
+        try:
+            step = coroutine.send(value) if error is None else coroutine.throw(error)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]  # a T
+        value, error = None, None
+        try:
+            value = await make(step)
         except BaseException as raised:  # noqa: BLE001 - the coroutine decides
             error = raised
