@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from odradek.channel.cluster import PartitionInfo
+    from odradek.client.consumer.consumer_metrics import MetricName
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -322,6 +323,10 @@ class KafkaConsumer(Generic[K, V]):
 
     async def list_topics(self, timeout: float | None = None) -> "dict[str, list[PartitionInfo]]":
         return await self._ask(lambda session: session.topics(None, self._timeout_ms(timeout)))
+
+    async def metrics(self) -> "dict[MetricName, float]":
+        """What it counts, under Kafka's names."""
+        return await self._ask(lambda session: session.read_metrics(), is_wakeable=False)
 
     @property
     def state(self) -> ConsumerState:

@@ -94,7 +94,10 @@ class Caller:
         self._listener = RebalanceListener()
         self._is_assigned = False  # by hand
         self._is_taking = False
-        self._is_torn = False  # records were taken and did not arrive: nobody knows what is finished
+        self._is_torn = (
+            False  # a take was interrupted: the next one goes on with it, and until then nothing is finished
+        )
+        self._is_given = False  # this poll has taken note of what it returns
         self._interceptors = interceptors_of(interceptors, config["interceptor.classes"] or (), config.originals)
         self._records_max: int = config["max.poll.records"]
         self._api_timeout_ms: int = config["default.api.timeout.ms"]
@@ -193,7 +196,8 @@ class Caller:
             records = self._taken(session, count_max)
             if records:
                 self.in_hand.given(list(records))
-                self._is_taking = False
+                self._is_given, self._is_taking, self._is_torn = True, False, False
+                session.metrics.counts.records += len(records)
                 return self._interceptors.on_consume(records) if self._interceptors else records
             if not await self._waited(session, deadline_ms):
                 return records
@@ -207,7 +211,8 @@ class Caller:
             if not self.in_hand.has_next:
                 records = self._taken(session, self._records_max)
                 self.in_hand.keep(list(self._interceptors.on_consume(records) if self._interceptors else records))
-                self._is_taking = False
+                self._is_taking = self._is_torn = False
+                session.metrics.counts.records += len(records)
             if self.in_hand.has_next:
                 return self.in_hand.next()
             if not await self._waited(session, deadline_ms):
@@ -232,11 +237,12 @@ class Caller:
             if kept := self.in_hand.kept():
                 await self._put_back(kept)
             before = {place: each.offset for place, each in session.state.positions().items()}
+            session.buffer.taken = None
             self._is_taking = True
             table = session.buffer.take_arrow(bytes_max or ARROW_BYTES)
             taken = session.buffer.arrow_offsets
             self.in_hand.first_offsets = {place: before[place] for place in taken if place in before}
-            self._is_taking = False
+            self._is_taking = self._is_torn = False
             if table.num_rows or not await self._waited(session, deadline_ms):
                 return table
 
@@ -249,16 +255,25 @@ class Caller:
                 await Do(lambda session: session.wait(WAIT_MS), is_wakeable=False)
 
     def interrupted(self) -> None:
-        """An exception has left a poll: what it had taken and did not hand out counts as in hand."""
+        """An exception has left a poll, which any signal may raise: what it had taken and did not return comes again
+        with the next one.
+        """
         if self._is_taking:
+            taken = self.host.session().buffer.taken
+            if taken is not None:
+                self.in_hand.keep(list(taken))
+            self._is_torn = taken is None
             self._is_taking = False
-            self._is_torn = True
+        elif self._is_given:
+            self.in_hand.give_again()
 
     async def _begin_poll(self) -> ConsumerSession:
         self._refuse_in_callback()
+        self._is_given = False
         session = await self._begin()
         if not self.subscription and not self._is_assigned:
             raise RuntimeError("this consumer reads nothing: subscribe() or assign() first")
+        session.metrics.counts.polls += 1
         group = session.group
         if group is not None:
             group.polled_ms = self._now_ms(session)
@@ -284,7 +299,8 @@ class Caller:
             self._start_commit(AsynchronousCommit(self._finished(session), None, is_automatic=True))
 
     def _taken(self, session: ConsumerSession, count_max: int) -> ConsumerRecords[Any, Any]:
-        """Between this and what takes note of it nothing may be forgotten: see `interrupted`."""
+        """Until somebody has taken note of them, see `interrupted`."""
+        session.buffer.taken = None
         self._is_taking = True
         try:
             records: ConsumerRecords[Any, Any] = session.buffer.take(count_max)

@@ -76,6 +76,7 @@ class OffsetCommits(GroupRequests):
         "_waits_for",
         "_why_nobody",
         "committed",
+        "count",
         "fetched",
         "refused",
     )
@@ -99,6 +100,7 @@ class OffsetCommits(GroupRequests):
         self.committed: dict[TopicPartition, int] = {}  # what the coordinator has acknowledged
         self.fetched: dict[TopicPartition, OffsetAndMetadata | None] = {}
         self.refused: dict[TopicPartition, KafkaError] = {}  # what it never will, and why
+        self.count = 0  # requests
         self._group_id = group_id
         self._identity = identity
         self._why_nobody = why_nobody
@@ -216,6 +218,7 @@ class OffsetCommits(GroupRequests):
     # Commits
 
     def _commit(self, who: Identity, destination: Destination, now_ms: int) -> None:
+        self.count += 1
         carried = list(self._calls)
         sent: dict[TopicPartition, OffsetAndMetadata] = {}
         for call in carried:

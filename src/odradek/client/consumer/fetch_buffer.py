@@ -88,6 +88,7 @@ class FetchBuffer:
         "arrow_offsets",
         "on_data",
         "on_room",
+        "taken",
         "wants_room",
     )
 
@@ -111,6 +112,7 @@ class FetchBuffer:
         self.arrow_offsets: dict[TopicPartition, OffsetAndMetadata] = {}  # of the last table that was taken
         self.on_data: Callable[[], object] | None = None
         self.on_room: Callable[[], object] | None = None
+        self.taken: Records | None = None  # by the last take, for a caller that was interrupted on its way back
         self.wants_room = False  # the fetcher's to write
 
     @property
@@ -152,8 +154,9 @@ class FetchBuffer:
         while len(taking.items) < max_records and (chunk := self._next_chunk(bool(taking.stretches))) is not None:
             if not self._hand_out(self._turn[0], chunk, taking, chunk.row + max_records - len(taking.items)):
                 break
-        self._taking_records = _Taking()
-        return ConsumerRecords(taking.items, [stretch for _, stretch in taking.stretches])
+        records = Records(taking.items, [stretch for _, stretch in taking.stretches])
+        self.taken, self._taking_records = records, _Taking()  # in one step: no signal's handler runs in between
+        return records
 
     def take_arrow(self, max_bytes: int) -> "pa.Table":
         """Chunks as they were fetched, until they are `max_bytes` together; one at least, if there is one.

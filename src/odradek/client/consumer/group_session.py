@@ -24,7 +24,7 @@ from odradek.client.consumer.consumer_membership import ConsumerMembership
 from odradek.client.consumer.coordinator_lookup import CoordinatorLookup
 from odradek.client.consumer.errors import CommitFailed
 from odradek.client.consumer.group_membership import MembershipConfig
-from odradek.client.consumer.ownership import NOBODY, NOTHING, Identity, OwnershipChange, Partitions
+from odradek.client.consumer.ownership import ASSIGN, LOSE, NOBODY, NOTHING, Identity, OwnershipChange, Partitions
 from odradek.client.core import Send
 from odradek.protocol import apis, errors
 from odradek.protocol.declare import Request, Response
@@ -122,7 +122,7 @@ class GroupSession:
         self._versions = SpokenVersions(channel)
         self._matched: frozenset[str] = frozenset()
         self._has_warned = False
-        self._is_stepping = False
+        self.rebalances = self.losses = 0  # since it was made
         self.lookup = CoordinatorLookup(config.membership.group_id, self._versions, self._backoff("lookup"))
         self.commits = OffsetCommits(
             config.membership.group_id,
@@ -257,6 +257,12 @@ class GroupSession:
     def done(self, change: OwnershipChange) -> None:
         if self.membership is not None:
             self.membership.done(change, self._mono_ms())
+
+    def count(self, change: OwnershipChange) -> None:
+        if change.kind == ASSIGN:
+            self.rebalances += 1
+        elif change.kind == LOSE:
+            self.losses += 1
 
     def _warn_if_expired(self) -> None:
         if not self.is_expired:

@@ -47,6 +47,10 @@ class InHand:
         self._records = records
         self._unfinished = self._next = 0
 
+    def give_again(self) -> None:
+        """What was given has not arrived."""
+        self._unfinished = self._next = 0
+
     def next(self) -> Record:
         record = self._records[self._next]
         self._unfinished = self._next

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from odradek.channel.cluster import PartitionInfo
+    from odradek.client.consumer.consumer_metrics import MetricName
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -120,6 +121,16 @@ class KafkaConsumer(Generic[K, V]):
         finally:
             self._one.leave()
 
+    def _run_poll(self, coroutine: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
+        self._enter()
+        try:
+            return drive(coroutine(*arguments), self._make)
+        except BaseException:
+            self._caller.interrupted()
+            raise
+        finally:
+            self._one.leave()
+
     def _enter(self) -> None:
         if not self._one.enter():
             raise ConcurrentAccess(
@@ -190,21 +201,13 @@ class KafkaConsumer(Generic[K, V]):
 
     def poll(self, timeout: float = 0.0, *, max_records: int | None = None) -> ConsumerRecords[K, V]:
         """The next records; none if none came within `timeout` seconds. Callbacks run in here."""
-        try:
-            return self._run(self._caller.poll, milliseconds(timeout), max_records)
-        except BaseException:
-            self._caller.interrupted()
-            raise
+        return self._run_poll(self._caller.poll, milliseconds(timeout), max_records)
 
     def poll_arrow(self, timeout: float = 0.0, *, max_bytes: int | None = None) -> "pa.Table":
         """The same as a table of pyarrow, a chunk for each fetch: topic, partition, offset, timestamp, key, value,
         headers. Deserializers and interceptors have no say in it.
         """
-        try:
-            return self._run(self._caller.poll_arrow, milliseconds(timeout), max_bytes)
-        except BaseException:
-            self._caller.interrupted()
-            raise
+        return self._run_poll(self._caller.poll_arrow, milliseconds(timeout), max_bytes)
 
     def __iter__(self) -> Iterator[ConsumerRecord[K, V]]:
         """One record at a time, without an end: `close` and `wakeup` end it. A record counts as processed when the next
@@ -240,18 +243,13 @@ class KafkaConsumer(Generic[K, V]):
     def _next(self, timeout_ms: int) -> ConsumerRecord[K, V] | None:
         if self._caller.is_closed:
             return None
-        self._enter()
-        try:
-            if self._caller.in_hand.has_next:
-                record = self._caller.next_at_once(self._host.session())
-                if record is not None:
-                    return record
-            return drive(self._caller.next(timeout_ms), self._make)
-        except BaseException:
-            self._caller.interrupted()
-            raise
-        finally:
+        if self._caller.in_hand.has_next:
+            self._enter()
+            record = self._caller.next_at_once(self._host.session())
             self._one.leave()
+            if record is not None:
+                return record
+        return self._run_poll(self._caller.next, timeout_ms)
 
     def _ends(self) -> dict[TopicPartition, int]:
         """Where the assigned partitions end; a member that has none yet is given some first."""
@@ -362,6 +360,10 @@ class KafkaConsumer(Generic[K, V]):
     def list_topics(self, timeout: float | None = None) -> "dict[str, list[PartitionInfo]]":
         """All topics that this client may see, with their partitions."""
         return self._ask(lambda session: session.topics(None, self._timeout_ms(timeout)))
+
+    def metrics(self) -> "dict[MetricName, float]":
+        """What it counts, under Kafka's names."""
+        return self._ask(lambda session: session.read_metrics(), is_wakeable=False)
 
     @property
     def state(self) -> ConsumerState:

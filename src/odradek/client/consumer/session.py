@@ -17,6 +17,7 @@ from odradek.channel.driver import Driver
 from odradek.channel.metadata import Metadata
 from odradek.client.admin.asking import Asker
 from odradek.client.consumer.commit_calls import IN_PLACE, CommitCall, FetchCall
+from odradek.client.consumer.consumer_metrics import ConsumerMetrics, MetricName
 from odradek.client.consumer.consumer_state import ConsumerState, word_of
 from odradek.client.consumer.errors import Wakeup
 from odradek.client.consumer.fetch_buffer import FetchBuffer
@@ -55,7 +56,15 @@ class ConsumerSession:
         metadata = Metadata(
             backoff=backoff, expire_ms=config.metadata_max_age_ms, allows_creation=settings.allows_creation
         )
-        self.channel = Channel(loop, config, settings.addresses, security=settings.security, metadata=metadata)
+        self.metrics = ConsumerMetrics(config.client_id, self._mono_ms)
+        self.channel = Channel(
+            loop,
+            config,
+            settings.addresses,
+            security=settings.security,
+            metadata=metadata,
+            metrics=self.metrics.channel,
+        )
         self.state = SubscriptionState(settings.reset, is_read_committed=settings.fetch.is_read_committed)
         self.buffer = FetchBuffer(
             checks_crc=settings.checks_crc,
@@ -70,6 +79,8 @@ class ConsumerSession:
         self.group: GroupSession | None = None
         if settings.group is not None:
             self.group = GroupSession(self.channel, settings.group, new_id=self._new_id, on_event=self.step)
+            self.metrics.of_group(self.group)
+        self.metrics.of_fetching(self.state, self.fetcher)
         self.asker = Asker(self.channel, timeout_ms=settings.api_timeout_ms, retries=1 << 31)
         self.buffer.on_room = lambda: loop.from_thread(lambda _: self.step())
         self.has_events = False
@@ -322,6 +333,7 @@ class ConsumerSession:
 
     async def finish(self, change: OwnershipChange) -> None:
         group = self._group()
+        group.count(change)
         if change.kind == ASSIGN:
             self._being_assigned -= change.partitions
         else:
@@ -465,6 +477,9 @@ class ConsumerSession:
 
         is_read_committed = self.state.is_read_committed
         return await end_offsets(self.asker, places, is_read_committed=is_read_committed, timeout=timeout_ms / 1000)
+
+    async def read_metrics(self) -> dict[MetricName, float]:
+        return self.metrics.read()
 
     async def topics(self, names: list[str] | None, timeout_ms: int) -> dict[str, list[PartitionInfo]]:
         """The partitions of these topics, or of all; what is asked is this, whatever else the consumer reads."""
