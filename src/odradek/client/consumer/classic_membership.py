@@ -109,7 +109,7 @@ class ClassicMembership(GroupMembership):
         """As whom it commits; None while it has no place in the group."""
         if self.state != STABLE:
             return None
-        return Identity(self.member_id, self.generation, self.config.instance_id)
+        return Identity(self.member_id, self.generation, self.config.instance_id, answers=self._answers)
 
     # What the consumer tells
 

@@ -14,7 +14,7 @@ whoever the member is at that moment: that is right as long as the partition has
     error of a partition                             what becomes of it
     lost, COORDINATOR_*, NOT_COORDINATOR, other      sent again; refused if the call is to be sent ONCE
     retriable ones
-    STALE_MEMBER_EPOCH                               the same, once the member knows its new epoch
+    STALE_MEMBER_EPOCH                               the same, once the coordinator has told who the member is
     REBALANCE_IN_PROGRESS, or no place in the group  sent again in the next generation if ALWAYS; else refused
     ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID,           refused; the membership hears of it
     FENCED_INSTANCE_ID
@@ -263,7 +263,7 @@ class OffsetCommits(GroupRequests):
                 self._refused(place, code, carried, who, now_ms)
         self._clear()
         for code in sorted(set(codes.values()) & TELLS_OF_MEMBER):
-            if self._identity() == who:  # else it is known already
+            if who.is_like(self._identity()):  # else it is known already
                 self._on_refusal(code, now_ms)
 
     def _refused(self, place: TopicPartition, code: int, carried: list[CommitCall], who: Identity, now_ms: int) -> None:

@@ -119,7 +119,7 @@ class ConsumerMembership(GroupMembership):
     def identity(self) -> Identity | None:
         if not self._is_member():
             return None
-        return Identity(self.member_id, self.epoch, self.config.instance_id, speaks_epochs=True)
+        return Identity(self.member_id, self.epoch, self.config.instance_id, speaks_epochs=True, answers=self._answers)
 
     # What the consumer tells
 

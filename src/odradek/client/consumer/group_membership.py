@@ -36,6 +36,7 @@ class GroupMembership(GroupRequests):
     """A consumer as a member of its group: the base of the cores of both protocols."""
 
     __slots__ = (
+        "_answers",
         "_awaits_poll",
         "_changes",
         "_farewells",
@@ -57,6 +58,7 @@ class GroupMembership(GroupRequests):
         self._changes: deque[OwnershipChange] = deque()
         self._polled_ms: int | None = None
         self._awaits_poll = False  # it has left because its application did not poll
+        self._answers = 0
         self._farewells = 0  # said, and neither answered nor lost
         self._heard_ms = LONG_AGO_MS  # when the last request was sent that was answered well
         self._quiet_ms = LONG_AGO_MS  # and the last whose answer did not ask for anything back
@@ -145,6 +147,7 @@ class GroupMembership(GroupRequests):
         self._add_change(REVOKE, self.owned)
 
     def _heard(self, *, is_quiet: bool) -> None:
+        self._answers += 1
         self._heard_ms = max(self._heard_ms, self._sent_ms)
         if is_quiet:
             self._quiet_ms = max(self._quiet_ms, self._sent_ms)

@@ -32,6 +32,11 @@ class Identity(NamedTuple):
     epoch: int
     instance_id: str | None = None
     speaks_epochs: bool = False
+    answers: int = 0  # how often its coordinator has told that it is still the one
+
+    def is_like(self, other: "Identity | None") -> bool:
+        """The same member in the same epoch."""
+        return other is not None and self[:2] == other[:2]
 
 
 NOBODY = Identity("", -1)

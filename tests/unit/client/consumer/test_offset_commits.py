@@ -376,3 +376,14 @@ class TestOutcomes:
         call, _ = self.call(story, IN_PLACE, t0=1)
         story.answer_commit(None)
         assert call.is_done and call.error is None
+
+
+def test_a_member_that_is_still_the_same_by_its_coordinator_sends_again(story):
+    story.commit(t0=1)
+    story.answer_commit(errors.StaleMemberEpoch)
+    story.pass_ms(10_000)
+    assert story.sent == []
+    story.who = story.who._replace(answers=1)
+    story.pump()
+    story.answer_commit(None)
+    assert story.core.committed == {T0: 1}
