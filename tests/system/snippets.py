@@ -5,7 +5,8 @@
     python    a program, or with `def test_` in it a file of tests for pytest
 
 A server (`odradek start`, `make start`) runs until the next one starts or the page ends; what follows waits until it is
-ready. All of a page happens in one empty directory, which is also its home. Ports are free ones in place of the page's.
+ready. All of a page happens in one empty directory, which is also its home. Ports are free ones in place of the page's,
+also in place of the one that `odradek` talks to when it is told none.
 A block below `<!-- not run: why -->` is left alone.
 """
 
@@ -52,7 +53,8 @@ class Reader:
         self._ports = {}
         self._server = None
         programs = os.fspath(Path(sys.executable).parent)
-        self._environment = {**os.environ, "HOME": os.fspath(directory), "PATH": f"{programs}:{os.environ['PATH']}"}
+        outer = {name: value for name, value in os.environ.items() if name != "XDG_CONFIG_HOME"}
+        self._environment = {**outer, "HOME": os.fspath(directory), "PATH": f"{programs}:{os.environ['PATH']}"}
 
     def __enter__(self):
         return self
@@ -99,7 +101,8 @@ class Reader:
         return self._run(["sh", "-eu", "-c", script]) if script.strip() else ""
 
     def _run(self, command):
-        options = {"cwd": self._directory, "env": self._environment, "stderr": outside.STDOUT}
+        environment = {**self._environment, "ODRADEK_BOOTSTRAP": f"127.0.0.1:{self._port('9092')}"}
+        options = {"cwd": self._directory, "env": environment, "stderr": outside.STDOUT}
         return outside.run(command, seconds=SECONDS_MAX, check=True, **options).stdout
 
     def _start_server(self, command):

@@ -4,18 +4,24 @@ import argparse
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
+from odradek.cli.flags_anywhere import flags_first
+
 
 class CommandParser(argparse.ArgumentParser):
     """argparse prints the usage first, and lets the outermost parser complain about what an inner one could not use.
 
     `synonyms`: words that are no flags here, and the flag that somebody who types them means.
     `flag_of_a_stray_file`: the flag that belongs before a file that was named without one.
+    `has_flags_anywhere`: flags may stand between words that belong together.
     """
 
     synonyms: dict[str, str] = {}
     flag_of_a_stray_file: str | None = None
+    has_flags_anywhere = False
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # argparse has overloads here
+        if self.has_flags_anywhere and args is not None:
+            args = flags_first(self, args)
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}{self._meant(unknown)}")

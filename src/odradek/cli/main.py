@@ -16,6 +16,8 @@ COMMANDS = {
     "topics": ("client.topics", "topics: list, show, create, delete, set, grow, trim, offsets"),
     "groups": ("client.groups", "groups of consumers: list, show, lag, reset, copy, delete"),
     "consume": ("client.consume", "read records: from any place to any other, filtered, as text or JSON"),
+    "produce": ("client.produce", "write records: lines, files, JSON, or what the command itself says"),
+    "copy": ("client.copy", "copy records from a topic into another, in this cluster or into another one"),
     "configs": ("client.configs", "configs of topics, brokers, groups and clients: list, show, set, unset"),
     "cluster": ("client.cluster", "the cluster: info, health, features"),
     "transactions": ("client.transactions", "transactions: list, show, abort, hanging"),

@@ -8,6 +8,7 @@ import pytest
 
 from odradek.cli.client import contexts_file, settings
 from odradek.cli.command_parser import CommandParser
+from odradek.cli.flags_anywhere import flags_first
 from odradek.cli.main import COMMANDS, flags_behind_words, main
 
 
@@ -195,3 +196,55 @@ def test_the_list_of_commands_says_what_each_says_itself(capsys):
         commands = parser.add_subparsers()
         __import__(f"odradek.cli.{module}", fromlist=["add_to"]).add_to(commands)
         assert [each.help for each in commands._choices_actions] == [words]
+
+
+@pytest.mark.parametrize(
+    ("given", "first"),
+    [
+        ("orders -k anna chairs", "-k anna orders chairs"),
+        ("orders --key=anna -n5 -e chairs", "--key=anna -n5 -e orders chairs"),
+        ("a --watch b", "--watch a b"),
+        ("a --watch 3 b", "--watch 3 a b"),
+        ("a -e -- -b c", "-e -- a -b c"),
+        ("a - -k", "-k a -"),
+    ],
+)
+def test_flags_may_stand_between_words(given, first):
+    parser = CommandParser()
+    parser.add_argument("-k", "--key")
+    parser.add_argument("-n", type=int)
+    parser.add_argument("-e", action="store_true")
+    parser.add_argument("--watch", nargs="?", type=float)
+    assert flags_first(parser, given.split()) == first.split()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["consume", "orders", "--commit"], "--commit goes with -g GROUP"),
+        (["consume", "orders", "--follow"], "--follow goes with --tail N"),
+        (["consume", "orders", "--tail", "3", "--from", "start"], "--tail N is a place of its own"),
+        (["consume", "orders", "-g", "x", "--to", "end"], "-g GROUP reads whole topics"),
+        (["consume", "orders", "-g", "x", "--from", "@-1h"], "odradek groups reset x --to @-1h"),
+        (["consume", "orders", "-n", "-3"], "a number of records is not negative"),
+        (["consume", "orders", "--json", "-f", "%s"], "two ways to print: choose one"),
+        (["consume", "orders", "-f", "%y"], "there is no %y"),
+        (["consume", "orders", "--decode", "avro"], "--decode avro: expected json"),
+        (["consume", "orders", "--grep", "("], "it is no regular expression"),
+        (["consume", "orders", "--from-beginning"], "(did you mean --from start?)"),
+        (["produce", "orders", "x", "--rate", "0"], "above 0"),
+        (["produce", "orders", "x", "--json"], "from the command or from a file"),
+        (["produce", "orders", "-k", "a", "-K", ":"], "choose one"),
+        (["produce", "orders", "--json", "-K", ":"], "for lines of text"),
+        (["produce", "orders", "--transaction", "t", "--acks", "1"], "a transaction needs --acks all"),
+        (["produce", "orders", "--timestamp", "noon"], "'noon' is no time"),
+        (["produce", "orders", "-z", "zip"], "there is no 'zip'"),
+        (["copy", "orders", "orders"], "a topic is not copied into itself"),
+        (["copy", "orders", "more", "--from", "noon"], "is no place in a partition"),
+    ],
+)
+def test_flags_that_do_not_fit_together(arguments, told, capsys):
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1

@@ -62,6 +62,7 @@ def complete(
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.set_defaults(run=run)
     if isinstance(parser, CommandParser):
+        parser.has_flags_anywhere = True
         parser.synonyms = {word: flag for word, flag in SYNONYMS.items() if word not in parser._option_string_actions}
     if json:
         parser.add_argument("--json", action="store_true", help="an object on a line for each row, for programs")

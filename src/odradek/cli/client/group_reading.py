@@ -3,6 +3,7 @@
 import argparse
 import sys
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from odradek.cli.client.connection import admin_of
@@ -12,6 +13,8 @@ from odradek.cli.client.reading import POLL_S, Passes, consumer_configs
 from odradek.cli.client.record_output import Printer
 from odradek.cli.client.waiting import Status
 from odradek.cli.failure import Failure
+from odradek.client.offsets import OffsetAndMetadata
+from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from odradek.client.consumer.kafka_consumer import KafkaConsumer
@@ -40,38 +43,60 @@ def _read(
     options: argparse.Namespace, consumer: "KafkaConsumer[Any, Any]", printer: Printer, passes: Passes | None
 ) -> None:
     left = options.number
-    committer = _Committer(consumer) if options.commit else None
-    status = Status() if sys.stderr.isatty() else None
-    while left is None or left > 0:
-        records = consumer.poll(POLL_S, max_records=left)
-        if status is not None:
-            status.show("") if consumer.assignment() else status.show(f"joining the group {options.group} ...")
-        chosen = list(records) if passes is None else [record for record in records if passes(record)]
-        printer.show(chosen)
-        left = None if left is None else left - len(chosen)
-        if committer is not None:
-            committer.commit_now_and_then()
-        if options.exit and not records and _is_at_the_end(consumer):
-            break
-    if committer is not None:
+    committer = _Committer(consumer if options.commit else None)
+    status = _Joining(options.group)
+    try:
+        while left is None or left > 0:
+            records = consumer.poll(POLL_S, max_records=left)
+            status.tell(consumer)
+            chosen = list(records) if passes is None else [record for record in records if passes(record)]
+            printer.show(chosen)
+            left = None if left is None else left - len(chosen)
+            committer.printed(records.next_offsets())
+            if not printer.has_reader() or (options.exit and not records and _is_at_the_end(consumer)):
+                break
+    finally:
+        status.clear()
         committer.commit()
 
 
 class _Committer:
-    """Commits what was printed, not more often than every few seconds."""
+    """Commits what was printed, not more often than every few seconds; for nobody if there is no consumer."""
 
-    def __init__(self, consumer: "KafkaConsumer[Any, Any]") -> None:
+    def __init__(self, consumer: "KafkaConsumer[Any, Any] | None") -> None:
         self._consumer = consumer
+        self._offsets: dict[TopicPartition, OffsetAndMetadata] = {}
         self._next = time.monotonic() + COMMIT_EVERY_S
 
-    def commit_now_and_then(self) -> None:
+    def printed(self, offsets: "Mapping[TopicPartition, OffsetAndMetadata]") -> None:
+        self._offsets |= offsets
         if time.monotonic() >= self._next:
             self.commit()
 
     def commit(self) -> None:
-        sys.stdout.flush()
-        self._consumer.commit_sync()
+        if self._consumer is not None and self._offsets:
+            held = self._consumer.assignment()
+            self._consumer.commit_sync({place: at for place, at in self._offsets.items() if place in held})
+        self._offsets = {}
         self._next = time.monotonic() + COMMIT_EVERY_S
+
+
+class _Joining:
+    """Tells at a terminal that the group has not given any partition yet."""
+
+    def __init__(self, group: str) -> None:
+        self._text = f"joining the group {group} ..."
+        self._status = Status() if sys.stderr.isatty() else None
+
+    def tell(self, consumer: "KafkaConsumer[Any, Any]") -> None:
+        if self._status is not None and not consumer.assignment():
+            self._status.show(self._text)
+        else:
+            self.clear()
+
+    def clear(self) -> None:
+        if self._status is not None:
+            self._status.clear()
 
 
 def _is_at_the_end(consumer: "KafkaConsumer[Any, Any]") -> bool:

@@ -1,6 +1,5 @@
 """What a command has printed with --json, read back by another one."""
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -42,6 +41,8 @@ def json_rows(path: str, needed: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _rows(text: str, name: str) -> list[dict[str, Any]]:
+    import json
+
     try:
         if text.lstrip().startswith("["):
             return list(json.loads(text))

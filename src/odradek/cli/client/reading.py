@@ -2,19 +2,20 @@
 
 import argparse
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.cli.client.consumer_client import consumer_of
 from odradek.cli.client.record_output import Printer
 from odradek.cli.client.waiting import Status
+from odradek.cli.progress import SILENT_SECONDS
 from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from odradek.client.consumer.kafka_consumer import KafkaConsumer
 
 POLL_S = 0.5
-QUIET_POLLS = 4  # so many without a record, and whoever looks at a terminal is told what is awaited
 
 Passes = Callable[[Any], bool]
 
@@ -40,24 +41,21 @@ def read(options: argparse.Namespace, wanted: Wanted, printer: Printer, passes: 
     """How many records were printed."""
     limit = wanted.number
     printed = 0
-    waiting = Status() if sys.stderr.isatty() and sys.stdout.isatty() else None
+    waiting = _Waiting()
     for records in batches(options, wanted):
-        if waiting is not None and (records or printed):
-            waiting.clear()
-        elif waiting is not None:
-            waiting.show("waiting for records; Ctrl-C ends")
+        waiting.tell(records)
         chosen = records if passes is None else [record for record in records if passes(record)]
         if limit is not None:
             chosen = chosen[: limit - printed]
         printer.show(chosen)
         printed += len(chosen)
-        if limit is not None and printed >= limit:
+        if (limit is not None and printed >= limit) or not printer.has_reader():
             break
     return printed
 
 
 def batches(options: argparse.Namespace, wanted: Wanted) -> "Iterable[list[Any]]":
-    """What each poll brings, an empty list after some in vain; ends when every partition has come to its stop."""
+    """What each poll brings, nothing among others; ends when every partition has come to its stop."""
     if wanted.number == 0:
         return
     left = Left(wanted)
@@ -67,13 +65,27 @@ def batches(options: argparse.Namespace, wanted: Wanted) -> "Iterable[list[Any]]
         consumer.assign(left.places())
         for place in left.places():
             consumer.seek(place, wanted.starts[place])
-        quiet = 0
         while not left.is_done():
             polled = consumer.poll(POLL_S)
-            quiet = 0 if polled else quiet + 1
-            if polled or quiet >= QUIET_POLLS:
-                yield left.within(polled)
+            yield left.within(polled)
             left.advance(consumer)
+
+
+class _Waiting:
+    """Tells whoever looks at a terminal that nothing has come yet."""
+
+    def __init__(self) -> None:
+        self._status = Status() if sys.stderr.isatty() and sys.stdout.isatty() else None
+        self._from = time.monotonic() + SILENT_SECONDS
+
+    def tell(self, records: list[Any]) -> None:
+        if self._status is None:
+            return
+        if records:
+            self._status.clear()
+            self._from = float("inf")
+        elif time.monotonic() >= self._from:
+            self._status.show("waiting for records; Ctrl-C ends")
 
 
 class Left:

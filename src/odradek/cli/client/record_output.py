@@ -1,8 +1,10 @@
 """How `consume` prints: the value of each record on a line, a format, or JSON."""
 
 import argparse
+import select
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from odradek.cli.client import record_decode, record_format, record_json
@@ -50,6 +52,11 @@ class Printer:
     def __init__(self, render: Any) -> None:
         self._render = render
         self._is_terminal = sys.stdout.isatty()
+        self._reader = _Reader()
+
+    def has_reader(self) -> bool:
+        """Whether somebody reads what is printed. `head` leaves, and who waits for records would not notice."""
+        return self._reader.is_there()
 
     def show(self, records: Iterable[Any]) -> None:
         """All at once, and out of every buffer: a program that reads from a pipe waits for it."""
@@ -61,6 +68,18 @@ class Printer:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         sys.stdout.flush()
+
+
+class _Reader:
+    """The other end of standard output, if that is a pipe."""
+
+    def __init__(self) -> None:
+        self._errors = select.poll()
+        with suppress(OSError):  # a caller's StringIO, which has no other end
+            self._errors.register(sys.stdout.fileno(), 0)  # errors are told in any case
+
+    def is_there(self) -> bool:
+        return not any(event & select.POLLERR for _, event in self._errors.poll(0))
 
 
 class _Decoded:

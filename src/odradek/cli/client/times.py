@@ -1,7 +1,6 @@
 """Times and lengths of time as people type and read them: `@-1h`, `@2024-05-01T12:00`, `90s`, `3m 20s`."""
 
 import re
-from datetime import UTC, datetime, timedelta
 
 from odradek.cli.failure import Failure
 
@@ -24,6 +23,8 @@ def time_ms(text: str, now_ms: int) -> int:
 
     A date without a zone is one of the zone that this machine is in.
     """
+    from datetime import datetime
+
     if text == "now":
         return now_ms
     if text.startswith("-") and (ago := _duration_ms(text[1:])) is not None:
@@ -43,6 +44,8 @@ def shown_time(timestamp_ms: int | None) -> str:
     """In this machine's zone, to the millisecond."""
     if timestamp_ms is None or timestamp_ms < 0:
         return "-"
+    from datetime import UTC, datetime  # few commands show times
+
     try:
         moment = datetime.fromtimestamp(timestamp_ms / 1000, UTC).astimezone()
     except (ValueError, OverflowError, OSError):  # a program may write any number as a time
@@ -54,6 +57,8 @@ def json_time(timestamp_ms: int | None) -> str | None:
     """ISO 8601 in UTC, for programs."""
     if timestamp_ms is None or timestamp_ms < 0:
         return None
+    from datetime import UTC, datetime, timedelta
+
     try:
         moment = datetime.fromtimestamp(timestamp_ms // 1000, UTC) + timedelta(milliseconds=timestamp_ms % 1000)
     except (ValueError, OverflowError, OSError):
