@@ -22,9 +22,6 @@ cdef extern from *:
     #endif
     """
     const char* ODRADEK_SOURCE_HASH
-    void PyObject_GC_UnTrack(void*)
-    void PyObject_GC_Track(void*)
-    int PyObject_GC_IsTracked(object)
 
 SOURCE_HASH = ODRADEK_SOURCE_HASH.decode()
 
@@ -41,18 +38,19 @@ cdef enum:
 ctypedef const uint8_t* bytes_p
 
 cdef tuple NO_HEADERS = ()
+cdef frozenset PLAIN = frozenset((type(None), bytes, str, int, float, bool))
 
 
 # --- the record ---
 
-@cython.final
+@cython.no_gc
 @cython.freelist(512)
 cdef class ConsumerRecord:
     """A record that was read. `headers` are pairs of a name and bytes; sizes are -1 for what is null; `leader_epoch` is
     -1 if the broker told none.
     """
 
-    # The garbage collector does not look at one that holds bytes alone: it cannot be part of a cycle.
+    # The garbage collector does not know of it: what holds bytes alone cannot be part of a cycle.
     cdef readonly object topic
     cdef readonly object key
     cdef readonly object value
@@ -97,11 +95,12 @@ cdef class ConsumerRecord:
         return GenericAlias(cls, item)
 
     def deserialized(self, key, value):
-        """Puts what the deserializers made in the place of the bytes."""
-        self.key = key
-        self.value = value
-        if not PyObject_GC_IsTracked(self):
-            PyObject_GC_Track(<void*>self)
+        """The record with what the deserializers made in the place of the bytes."""
+        if type(key) in PLAIN and type(value) in PLAIN:
+            self.key = key
+            self.value = value
+            return self
+        return tracked(self, key, value)
 
     def _fields(self):
         return (
@@ -110,8 +109,8 @@ cdef class ConsumerRecord:
             self.offset,
             self.timestamp,
             self.timestamp_type,
-            self.key,
-            self.value,
+            getattr(self, "key"),
+            getattr(self, "value"),
             self.headers,
             self.leader_epoch,
             self.serialized_key_size,
@@ -136,6 +135,29 @@ cdef class ConsumerRecord:
         from odradek.client.consumer.records import restored
 
         return restored, self._fields()
+
+
+class TrackedRecord(ConsumerRecord):
+    """One whose key or value may refer to anything, itself included: the garbage collector knows of these two."""
+
+    __slots__ = ("key", "value")
+    __hash__ = ConsumerRecord.__hash__
+
+
+cdef object tracked(ConsumerRecord record, key, value):
+    cdef ConsumerRecord made = TrackedRecord.__new__(TrackedRecord)
+    made.topic = record.topic
+    made.partition = record.partition
+    made.offset = record.offset
+    made.timestamp = record.timestamp
+    made.timestamp_type = record.timestamp_type
+    made.headers = record.headers
+    made.leader_epoch = record.leader_epoch
+    made.serialized_key_size = record.serialized_key_size
+    made.serialized_value_size = record.serialized_value_size
+    setattr(made, "key", key)
+    setattr(made, "value", value)
+    return made
 
 
 # --- building ---
@@ -245,7 +267,6 @@ cdef int append_rows(list out, chunk, Py_ssize_t stop) except -1:
                     epoch = <int32_t>facts[batch * FACTS_PER_BATCH + 3]
                     timestamp_type = (facts[batch * FACTS_PER_BATCH + 6] & TIMESTAMP_TYPE_MASK) != 0
                 record = ConsumerRecord.__new__(ConsumerRecord)
-                PyObject_GC_UnTrack(<void*>record)
                 record.topic = topic
                 record.partition = partition
                 record.offset = offsets[row]

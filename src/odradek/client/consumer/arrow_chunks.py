@@ -1,5 +1,6 @@
 """Fetched chunks as tables of Arrow. Loaded when a consumer asks for one: pyarrow need not be there."""
 
+from array import array
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,11 @@ def chunk_batch(chunk: Chunk) -> "pa.RecordBatch":
     """The rows of a scanned chunk that were not handed out yet."""
     arrow = arrow_module()
     found = present(chunk.columns, "the chunk was scanned").to_arrow()
-    topic = arrow.DictionaryArray.from_arrays(_zeros(found.num_rows), arrow.array([chunk.place.topic]))
-    partition = arrow.repeat(arrow.scalar(chunk.place.partition, arrow.int32()), found.num_rows)
+    names = arrow.array([chunk.place.topic])
+    topic = arrow.DictionaryArray.from_arrays(
+        _repeated(0, found.num_rows), names, safe=False
+    )  # safe would look at each
+    partition = _repeated(chunk.place.partition, found.num_rows)
     named = {name: found.column(name) for name in COLUMNS[2:]}
     batch = arrow.RecordBatch.from_arrays([topic, partition, *named.values()], schema=schema())
     return batch.slice(chunk.row) if chunk.row else batch
@@ -44,7 +48,7 @@ def schema() -> Any:
     return arrow.schema([(name, kinds[name]) for name in COLUMNS])
 
 
-def _zeros(count: int) -> Any:
-    """An index for each row: all have the one topic."""
+def _repeated(number: int, count: int) -> Any:
+    """The same number in each row."""
     arrow = arrow_module()
-    return arrow.Array.from_buffers(arrow.int32(), count, [None, arrow.py_buffer(bytes(4 * count))], 0)
+    return arrow.Array.from_buffers(arrow.int32(), count, [None, arrow.py_buffer(array("i", [number]) * count)], 0)

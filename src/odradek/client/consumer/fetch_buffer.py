@@ -227,7 +227,7 @@ class FetchBuffer:
         for row, record in enumerate(records):
             topic, headers, key, value = record.topic, record.headers, record.key, record.value
             try:
-                record.deserialized(
+                records[row] = record.deserialized(
                     key if of_key is None else of_key(topic, headers, key),
                     value if of_value is None else of_value(topic, headers, value),
                 )

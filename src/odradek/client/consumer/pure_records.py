@@ -76,10 +76,11 @@ class ConsumerRecord(Generic[K, V]):
         self.serialized_key_size = serialized_key_size
         self.serialized_value_size = serialized_value_size
 
-    def deserialized(self, key: Any, value: Any) -> None:
-        """Puts what the deserializers made in the place of the bytes."""
+    def deserialized(self, key: Any, value: Any) -> "ConsumerRecord[Any, Any]":
+        """The record with what the deserializers made in the place of the bytes."""
         self.key = key
         self.value = value
+        return self
 
     def _fields(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in FIELDS)
