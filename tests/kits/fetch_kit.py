@@ -13,7 +13,8 @@ from odradek.channel.core import ByVersion
 from odradek.channel.metadata import Metadata
 from odradek.channel.node import Node
 from odradek.client.consumer.fetch_buffer import FetchBuffer
-from odradek.client.consumer.fetcher import FetchConfig, Fetcher
+from odradek.client.consumer.fetch_config import FetchConfig
+from odradek.client.consumer.fetcher import Fetcher
 from odradek.client.consumer.offset_reset import EARLIEST
 from odradek.client.consumer.position_resolver import PositionResolver
 from odradek.client.consumer.subscription_state import SubscriptionState

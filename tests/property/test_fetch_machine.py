@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from fetch_kit import FetchStory
-from odradek.client.consumer.fetcher import FetchConfig
+from odradek.client.consumer.fetch_config import FetchConfig
 from odradek.protocol import errors
 from odradek.protocol.messages.k01_fetch import FetchResponse
 from odradek.protocol.topic_partition import TopicPartition

@@ -336,6 +336,8 @@ cdef tuple position_after(chunk, Py_ssize_t stop):
         return chunk.next_offset, chunk.leader_epoch
     offsets = chunk.rows.offsets
     facts = chunk.rows.batch_facts
+    if stop < 1 or stop > len(offsets):
+        raise IndexError(f"there is no row before {stop}")
     fact = <const int64_t*>facts.data.as_longlongs
     batch = batch_of(fact, len(facts) // FACTS_PER_BATCH, stop - 1)
     return offsets.data.as_longlongs[stop - 1] + 1, fact[batch * FACTS_PER_BATCH + 3]

@@ -35,16 +35,12 @@ from odradek.channel.metadata import Metadata
 from odradek.client.consumer.assigned_partition import UNKNOWN, AssignedPartition
 from odradek.client.consumer.chunk import Chunk
 from odradek.client.consumer.fetch_buffer import FetchBuffer
-from odradek.client.consumer.fetch_errors import FetchOffsetOutOfRange, LogTruncation, RecordTooLargeToFetch
-from odradek.client.consumer.fetch_session_client import (
-    FetchAsk,
-    FetchSession,
-    SessionStep,
-    answered_partitions,
-)
+from odradek.client.consumer.fetch_config import FetchConfig
+from odradek.client.consumer.fetch_errors import FetchOffsetOutOfRange, RecordTooLargeToFetch
+from odradek.client.consumer.fetch_node import FetchNode, NodeFetch
+from odradek.client.consumer.fetch_session_client import FetchAsk, answered_partitions
+from odradek.client.consumer.fetch_trouble import tell, truncated
 from odradek.client.consumer.subscription_state import SubscriptionState
-from odradek.client.core import Backoff
-from odradek.config.parsed import Config
 from odradek.protocol import errors
 from odradek.protocol.declare import Response
 from odradek.protocol.field import ZERO_UUID
@@ -78,60 +74,6 @@ PASSING = frozenset(
 SESSION_IS_GONE = frozenset((errors.FetchSessionIdNotFound.code, errors.InvalidFetchSessionEpoch.code))
 
 
-class FetchConfig(NamedTuple):
-    min_bytes: int = 1
-    max_bytes: int = 52_428_800
-    max_wait_ms: int = 500
-    partition_max_bytes: int = 1_048_576
-    buffer_bytes: int = 67_108_864
-    is_read_committed: bool = False
-    rack: str = ""
-    preferred_replica_ms: int = 300_000  # metadata.max.age.ms
-    backoff: Backoff = Backoff()
-
-    @classmethod
-    def from_config(cls, config: Config) -> "FetchConfig":
-        return cls(
-            config["fetch.min.bytes"],
-            config["fetch.max.bytes"],
-            config["fetch.max.wait.ms"],
-            config["max.partition.fetch.bytes"],
-            config["fetch.buffer.bytes"],
-            config["isolation.level"] == "read_committed",
-            config["client.rack"] or "",
-            config["metadata.max.age.ms"],
-            Backoff(config["retry.backoff.ms"], config["retry.backoff.max.ms"]),
-        )
-
-
-class _Fetch:
-    """One request, until it is answered."""
-
-    __slots__ = ("generations", "is_end", "max_wait_ms", "node", "reserved_bytes", "step")
-
-    def __init__(self, node: "_Node", step: SessionStep, reserved_bytes: int, max_wait_ms: int) -> None:
-        self.node = node
-        self.step = step
-        self.reserved_bytes = reserved_bytes
-        self.max_wait_ms = max_wait_ms
-        self.generations: dict[TopicPartition, tuple[int, int]] = {}  # of each partition, and the offset asked for
-        self.is_end = False
-
-
-class _Node:
-    """What this client has to do with one broker."""
-
-    __slots__ = ("attempts", "drain_until_ms", "id", "in_flight", "retry_at_ms", "session")
-
-    def __init__(self, node_id: int) -> None:
-        self.id = node_id
-        self.session = FetchSession()
-        self.in_flight: _Fetch | None = None
-        self.attempts = 0
-        self.retry_at_ms = 0
-        self.drain_until_ms: int | None = None
-
-
 class _Wanted(NamedTuple):
     """The partitions that are to be read from one broker."""
 
@@ -158,7 +100,7 @@ class Fetcher:
         self._metadata = metadata
         self._buffer = buffer
         self._config = config
-        self._nodes: dict[int, _Node] = {}
+        self._nodes: dict[int, FetchNode] = {}
         self._deadline_ms: int | None = None
         self._turns = 0
         self._is_closing = False
@@ -203,7 +145,7 @@ class Fetcher:
         return self._deadline_ms
 
     def answered(self, token: object, response: Response, now_ms: int) -> None:
-        fetch = instance(token, _Fetch, "a fetcher's token is its fetch")
+        fetch = instance(token, NodeFetch, "a fetcher's token is its fetch")
         node = fetch.node
         node.in_flight = None
         if fetch.is_end:
@@ -221,7 +163,7 @@ class Fetcher:
         self._release(fetch)
 
     def failed(self, token: object, now_ms: int) -> None:
-        fetch = instance(token, _Fetch, "a fetcher's token is its fetch")
+        fetch = instance(token, NodeFetch, "a fetcher's token is its fetch")
         fetch.node.in_flight = None
         if fetch.is_end:
             return
@@ -289,7 +231,7 @@ class Fetcher:
             sends.append(self._fetch(node, ready, reserved_bytes, is_soon=is_soon))
         return sends
 
-    def _is_due(self, node: _Node, wanted: _Wanted, now_ms: int) -> bool:
+    def _is_due(self, node: FetchNode, wanted: _Wanted, now_ms: int) -> bool:
         if not wanted.full:
             node.drain_until_ms = None
         if not wanted.ready:
@@ -318,14 +260,14 @@ class Fetcher:
         least_bytes = min(wanted_bytes, config.partition_max_bytes, config.buffer_bytes // (2 * len(self._nodes)))
         return min(wanted_bytes, share_bytes) if share_bytes >= max(1, least_bytes) else 0
 
-    def _fetch(self, node: _Node, ready: list[AssignedPartition], reserved_bytes: int, *, is_soon: bool) -> Send:
+    def _fetch(self, node: FetchNode, ready: list[AssignedPartition], reserved_bytes: int, *, is_soon: bool) -> Send:
         if not node.session.session_id:  # a broker that remembers nothing serves those that it reads first
             self._turns += 1
             at = self._turns % len(ready)
             ready = ready[at:] + ready[:at]
         step = node.session.step({state.place: self._ask(state) for state in ready})
         max_wait_ms = min(DRAIN_MS, self._config.max_wait_ms) if is_soon else self._config.max_wait_ms
-        fetch = node.in_flight = _Fetch(node, step, reserved_bytes, max_wait_ms)
+        fetch = node.in_flight = NodeFetch(node, step, reserved_bytes, max_wait_ms)
         for state in ready:
             state.asked = fetch
             fetch.generations[state.place] = (state.generation, state.fetch_offset)
@@ -335,11 +277,11 @@ class Fetcher:
         topic_id = self._metadata.cluster.topic_ids.get(state.place.topic, ZERO_UUID)
         return FetchAsk(topic_id, state.fetch_offset, state.leader_epoch, self._config.partition_max_bytes)
 
-    def _send(self, fetch: _Fetch) -> Send:
+    def _send(self, fetch: NodeFetch) -> Send:
         asked = ByVersion(FetchRequest.api_key, lambda _: self._request(fetch), fetch.step.version_max)
         return Send(asked, None, broker(fetch.node.id), fetch)
 
-    def _request(self, fetch: _Fetch) -> FetchRequest:
+    def _request(self, fetch: NodeFetch) -> FetchRequest:
         request = FetchRequest(
             max_wait_ms=fetch.max_wait_ms,
             min_bytes=self._config.min_bytes,
@@ -352,7 +294,7 @@ class Fetcher:
 
     # The end of a session
 
-    def _end_unused(self, node: _Node, by_node: dict[int, _Wanted]) -> Send | None:
+    def _end_unused(self, node: FetchNode, by_node: dict[int, _Wanted]) -> Send | None:
         """Nothing is read from this broker any more: it need not remember what was."""
         if node.id in by_node or node.in_flight is not None or self._is_read_from(node.id):
             return None
@@ -366,35 +308,36 @@ class Fetcher:
         leaders = (self._metadata.cluster.leader(*state.place) for state in self._subscriptions)
         return any(leader is None or leader.id == node_id for leader in leaders)
 
-    def _end(self, node: _Node) -> Send | None:
+    def _end(self, node: FetchNode) -> Send | None:
         step = node.session.ending()
         if step is None:
             return None
-        fetch = node.in_flight = _Fetch(node, step, 0, 0)
+        fetch = node.in_flight = NodeFetch(node, step, 0, 0)
         fetch.is_end = True
         return self._send(fetch)
 
     # Answers
 
-    def _asked_by(self, fetch: _Fetch, place: TopicPartition) -> AssignedPartition | None:
+    def _asked_by(self, fetch: NodeFetch, place: TopicPartition) -> AssignedPartition | None:
         """The partition, if what this request has asked is still the question."""
         state = self._subscriptions.get(place)
         if state is None or state.asked is not fetch:
             return None
         return state if fetch.generations[place] == (state.generation, state.fetch_offset) else None
 
-    def _release(self, fetch: _Fetch) -> None:
+    def _release(self, fetch: NodeFetch) -> None:
         for place in fetch.generations:
             state = self._subscriptions.get(place)
             if state is not None and state.asked is fetch:
                 state.asked = None
 
-    def _take_over(self, fetch: _Fetch, state: AssignedPartition, data: PartitionData, now_ms: int) -> None:
+    def _take_over(self, fetch: NodeFetch, state: AssignedPartition, data: PartitionData, now_ms: int) -> None:
         if data.error_code:
             self._refused(fetch, state, data.error_code, now_ms)
             return
         if data.diverging_epoch.end_offset >= 0:
-            self._truncated(state, data.diverging_epoch.end_offset, data.diverging_epoch.epoch)
+            parted = data.diverging_epoch
+            truncated(self._subscriptions, self._buffer, state, parted.end_offset, parted.epoch)
             return
         if data.preferred_read_replica >= 0:
             state.preferred_replica = data.preferred_read_replica
@@ -413,12 +356,12 @@ class Fetcher:
         chunk = Chunk(state.place, state.generation, state.fetch_offset, records, aborted)
         if chunk.next_offset < 0:
             size_bytes = self._config.partition_max_bytes
-            self._tell(state, RecordTooLargeToFetch(state.place, state.fetch_offset, size_bytes))
+            tell(self._buffer, state, RecordTooLargeToFetch(state.place, state.fetch_offset, size_bytes))
             return
         state.fetch_offset = max(state.fetch_offset, chunk.next_offset)
         self._buffer.add(state, chunk)
 
-    def _refused(self, fetch: _Fetch, state: AssignedPartition, code: int, now_ms: int) -> None:
+    def _refused(self, fetch: NodeFetch, state: AssignedPartition, code: int, now_ms: int) -> None:
         error = errors.by_code(code)
         if code in PASSING:
             logger.debug("a fetch of %s is tried again: %s", state.place, error.name)
@@ -428,28 +371,21 @@ class Fetcher:
         elif code == errors.OffsetOutOfRange.code:
             self._out_of_range(fetch, state, now_ms)
         else:
-            self._tell(state, error(f"{state.place}: {error.message}"))
+            tell(self._buffer, state, error(f"{state.place}: {error.message}"))
 
-    def _out_of_range(self, fetch: _Fetch, state: AssignedPartition, now_ms: int) -> None:
+    def _out_of_range(self, fetch: NodeFetch, state: AssignedPartition, now_ms: int) -> None:
         leader = self._metadata.cluster.leader(*state.place)
         if leader is not None and leader.id != fetch.node.id:
             state.forget_preferred()
         elif state.position != state.fetch_offset:
             state.retry_at_ms = now_ms + self._config.backoff.after(0)  # what is buffered is handed out before it
         elif self._subscriptions.default_reset.is_none:
-            self._tell(state, FetchOffsetOutOfRange({state.place: state.fetch_offset}))
+            tell(self._buffer, state, FetchOffsetOutOfRange({state.place: state.fetch_offset}))
         else:
             logger.info("offset %d of %s is out of range: it is reset", state.fetch_offset, state.place)
             state.request_reset(self._subscriptions.default_reset)
 
-    def _truncated(self, state: AssignedPartition, end_offset: int, epoch: int) -> None:
-        """The log that was read has another end now: what is buffered may not be in it any more."""
-        truncated(self._subscriptions, self._buffer, state, end_offset, epoch)
-
-    def _tell(self, state: AssignedPartition, error: errors.KafkaError) -> None:
-        tell(self._buffer, state, error)
-
-    def _session_failed(self, node: _Node, code: int, now_ms: int) -> None:
+    def _session_failed(self, node: FetchNode, code: int, now_ms: int) -> None:
         """A session that has only ended is begun anew at once; the second time in a row not."""
         if errors.by_code(code).refreshes_metadata or code == errors.FetchSessionTopicIdError.code:
             self._metadata.request_update(resets_backoff=False)
@@ -458,47 +394,15 @@ class Fetcher:
         else:
             node.attempts = 1
 
-    def _back_off(self, node: _Node, now_ms: int) -> None:
+    def _back_off(self, node: FetchNode, now_ms: int) -> None:
         node.retry_at_ms = now_ms + self._config.backoff.after(node.attempts)
         node.attempts += 1
 
-    def _node(self, node_id: int) -> _Node:
+    def _node(self, node_id: int) -> FetchNode:
         node = self._nodes.get(node_id)
         if node is None:
-            node = self._nodes[node_id] = _Node(node_id)
+            node = self._nodes[node_id] = FetchNode(node_id)
         return node
 
     def _wake_at(self, at_ms: int) -> None:
         self._deadline_ms = at_ms if self._deadline_ms is None else min(self._deadline_ms, at_ms)
-
-
-def tell(buffer: FetchBuffer, state: AssignedPartition, error: errors.KafkaError) -> None:
-    """The caller who comes to it is told; until then the partition is not fetched."""
-    state.is_refused = True
-    buffer.add(state, Chunk(state.place, state.generation, state.fetch_offset, error=error))
-
-
-def truncated(
-    subscriptions: SubscriptionState, buffer: FetchBuffer, state: AssignedPartition, end_offset: int, epoch: int
-) -> None:
-    """The leader's log ends, for the epoch that was read last, at `end_offset` (-1: it cannot tell).
-
-    Before the position: what was read has gone. With auto.offset.reset it goes on where the logs part, or where that
-    says if nobody knows; without, the program is told. Before what is buffered alone: that is fetched again.
-    """
-    position = state.position
-    if position is None:
-        return
-    if end_offset >= 0 and position <= end_offset:
-        if state.fetch_offset > end_offset:
-            state.fetch_again()
-        return
-    logger.warning("%s was truncated: read up to %d, the log goes on at %d", state.place, position, end_offset)
-    if subscriptions.default_reset.is_none:
-        state.fetch_again()
-        tell(buffer, state, LogTruncation(state.place, position, end_offset if end_offset >= 0 else None))
-    elif end_offset >= 0:
-        state.seek(end_offset, epoch)
-        state.needs_validation = False
-    else:
-        state.request_reset(subscriptions.default_reset)

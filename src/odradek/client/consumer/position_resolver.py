@@ -6,8 +6,8 @@ or the first record at or after some time. Where there is no such record, it is 
 A position is *validated* when it has come with a leader epoch from outside (a commit, a seek), and when the leader has
 changed since it was reached (KIP-320): a leader may be elected that lacks what was read from the one before. It is
 asked by OffsetForLeaderEpoch where the epoch of the last record that was read ends in its log. Behind the position: all
-is well. Before it: the log was truncated (`fetcher.truncated`). A broker that does not know the question is taken at
-its word.
+is well. Before it: the log was truncated (`fetch_trouble.truncated`). A broker that does not know the question is taken
+at its word.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,7 +18,8 @@ from odradek.channel.core import ByVersion, Send, broker
 from odradek.channel.metadata import Metadata
 from odradek.client.consumer.assigned_partition import AssignedPartition
 from odradek.client.consumer.fetch_buffer import FetchBuffer
-from odradek.client.consumer.fetcher import READ_COMMITTED, READ_UNCOMMITTED, tell, truncated
+from odradek.client.consumer.fetch_trouble import tell, truncated
+from odradek.client.consumer.fetcher import READ_COMMITTED, READ_UNCOMMITTED
 from odradek.client.consumer.offset_reset import LATEST, ResetStrategy
 from odradek.client.consumer.subscription_state import SubscriptionState
 from odradek.client.core import Backoff

@@ -178,6 +178,8 @@ def _position_after(chunk: "Chunk", stop: int) -> tuple[int, int]:
     if stop >= chunk.stop:
         return chunk.next_offset, chunk.leader_epoch
     facts = chunk.rows.batch_facts
+    if stop < 1:
+        raise IndexError(f"there is no row before {stop}")
     return chunk.rows.offsets[stop - 1] + 1, facts[_batch_of(facts, stop - 1) + 3]
 
 

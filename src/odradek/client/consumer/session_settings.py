@@ -8,7 +8,7 @@ from odradek.channel.client_connection import ChannelSecurity
 from odradek.channel.config import ChannelConfig
 from odradek.client.consumer.assignors.assignor import Assignor
 from odradek.client.consumer.assignors.by_name import by_name
-from odradek.client.consumer.fetcher import FetchConfig
+from odradek.client.consumer.fetch_config import FetchConfig
 from odradek.client.consumer.group_membership import MembershipConfig
 from odradek.client.consumer.group_session import GroupConfig
 from odradek.client.consumer.offset_reset import ResetStrategy

@@ -3,6 +3,7 @@
 import pytest
 
 from fetch_kit import EPOCHS, FETCH, LIST_OFFSETS, WALL_MS, FetchStory
+from odradek.client.consumer.fetch_config import FetchConfig
 from odradek.client.consumer.fetch_errors import (
     CorruptRecords,
     FetchOffsetOutOfRange,
@@ -11,7 +12,7 @@ from odradek.client.consumer.fetch_errors import (
     RecordDeserializationError,
     RecordTooLargeToFetch,
 )
-from odradek.client.consumer.fetcher import DRAIN_MS, FetchConfig
+from odradek.client.consumer.fetcher import DRAIN_MS
 from odradek.client.consumer.offset_reset import EARLIEST, LATEST, NONE, ResetStrategy
 from odradek.client.offsets import OffsetAndMetadata
 from odradek.protocol import errors
