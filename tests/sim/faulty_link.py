@@ -108,6 +108,7 @@ class Near(Peer):
 
     def serve(self, frame):
         way, faults, stream = self.way, self.way.faults, self.way.stream
+        way.link.passes(frame)
         if stream.chance(faults.lose_request):
             way.note("lost", frame)
             self._break_soon()
@@ -216,7 +217,10 @@ class Link:
         self.loop = self.node.boot(on_error) if self.node.loop is None else self.node.loop
         self.stream = world.rng.stream(f"link {name} {self.node.incarnation}")
         self.way = Way(self, faults)
-        self.channel = WatchedChannel(self)
+        self.channel = self.open_channel()
+
+    def open_channel(self):
+        return WatchedChannel(self)
 
     @property
     def faults(self):
@@ -267,6 +271,9 @@ class Link:
 
     def asks(self, answered):
         """A request is on its way; `answered` is what will become of it."""
+
+    def passes(self, frame):
+        """A request has left the client, whatever becomes of it."""
 
     def arrives_late(self, api_key):
         """What was late, or comes a second time, is about to arrive."""

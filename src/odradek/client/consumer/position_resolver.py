@@ -48,6 +48,7 @@ VALIDATION_VERSION_MIN = 2  # from which on consumers may ask
 class _Asked(NamedTuple):
     generation: int
     leader_epoch: int
+    position_epoch: int
     strategy: ResetStrategy | None
 
 
@@ -206,7 +207,10 @@ class PositionResolver:
         return Send(ByVersion(OffsetForLeaderEpochRequest.api_key, build), None, broker(node_id), question)
 
     def _question(self, node_id: int, states: Iterable[AssignedPartition], *, is_validation: bool) -> _Question:
-        asked = {state.place: _Asked(state.generation, state.leader_epoch, state.reset) for state in states}
+        asked = {
+            state.place: _Asked(state.generation, state.leader_epoch, state.position_epoch, state.reset)
+            for state in states
+        }
         question = _Question(node_id, asked, is_validation=is_validation)
         self._out.update(dict.fromkeys(asked, question))
         return question
@@ -230,6 +234,7 @@ class PositionResolver:
                     state.needs_validation = False  # the leader itself has told it
 
     def _epochs_told(self, question: _Question, response: OffsetForLeaderEpochResponse, now_ms: int) -> None:
+        """What was buffered may have been handed out meanwhile: a position in another epoch is asked for again."""
         for topic in response.topics:
             for told in topic.partitions:
                 state = self._still(question, TopicPartition(topic.topic, told.partition))
@@ -237,7 +242,7 @@ class PositionResolver:
                     continue
                 if told.error_code:
                     self._refused(state, told.error_code, now_ms)
-                elif question.asked[state.place].leader_epoch == state.leader_epoch:
+                elif question.asked[state.place][1:3] == (state.leader_epoch, state.position_epoch):
                     state.needs_validation = False
                     truncated(self._subscriptions, self._buffer, state, told.end_offset, told.leader_epoch)
 

@@ -326,7 +326,7 @@ class ConsumerSession:
         if change.kind == ASSIGN:
             new = change.partitions - self.state.assigned()
             self._being_assigned |= change.partitions
-            self.state.assign(self.state.assigned() | change.partitions)
+            self.state.assign(sorted(self.state.assigned() | change.partitions))
             return sorted(new)
         self.state.mark_revoking(change.partitions)
         return sorted(change.partitions & self.state.assigned())
@@ -337,7 +337,7 @@ class ConsumerSession:
         if change.kind == ASSIGN:
             self._being_assigned -= change.partitions
         else:
-            self.state.assign(self.state.assigned() - change.partitions)
+            self.state.assign(sorted(self.state.assigned() - change.partitions))
             group.commits.drop(change.partitions)
             if change.kind == REVOKE and group.change is not change:
                 logger.info("the rebalance of group %s went on without %s", group.config.membership.group_id, self)

@@ -621,6 +621,26 @@ def test_a_new_leader_is_asked_and_its_log_compared():
     assert story.take() == {T0: [3]}
 
 
+def test_what_is_handed_out_while_a_new_leader_is_asked_is_not_taken_for_truncated():
+    """The answer is for the epoch of the position before: that of what was handed out meanwhile is another one."""
+    story = FetchStory({"t": 1})
+    story.log(*T0).append(3)
+    story.log(*T0).epoch = 1
+    story.log(*T0).append(3)
+    story.refresh().begin(T0).answer()
+    assert story.take(3) == {T0: [0, 1, 2]}
+    story.log(*T0).epoch = 2
+    story.refresh().wait(0)
+    at = [out.api_key for out in story.out].index(EPOCHS)
+    assert story.take() == {T0: [3, 4, 5]}
+    story.answer(at=at)
+    assert story.subscriptions.position(T0) == 6
+    story.log(*T0).append(1)
+    for _ in range(6):
+        story.wait(200).settle()
+    assert story.take() == {T0: [6]}
+
+
 def test_a_truncated_log_goes_on_where_it_parts():
     story = FetchStory({"t": 1})
     story.log(*T0).append(3).append(3)

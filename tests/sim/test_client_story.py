@@ -1,0 +1,72 @@
+"""Our clients, whole, against a whole broker under faults, seed by seed: see `client_story.py` and its like.
+
+ODRADEK_SEEDS=2000 ODRADEK_FIRST_SEED=50 pytest -n 2 tests/sim/test_client_story.py      other seeds, and more
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from client_group_story import GroupOfClients
+from client_producer_story import Producers
+
+import outside
+
+SEEDS = int(os.environ.get("ODRADEK_SEEDS", "16"))
+FIRST_SEED = int(os.environ.get("ODRADEK_FIRST_SEED", "0"))
+SEEDS_PER_TEST = 8
+HERE = Path(__file__).parent
+
+firsts = pytest.mark.parametrize("first", range(FIRST_SEED, FIRST_SEED + SEEDS, SEEDS_PER_TEST))
+
+
+def told(story, first):
+    stories = [story(seed) for seed in range(first, first + SEEDS_PER_TEST)]
+    for each in stories:
+        each.run()
+    assert sum(each.crashes for each in stories) > 0, "of the broker"
+    return stories
+
+
+@firsts
+def test_consumers_skip_nothing_and_commit_what_is_finished(first):
+    """And enough happened for that to mean something."""
+    stories = told(GroupOfClients, first)
+    histories = [story.history for story in stories]
+    assert sum(history.reads for history in histories) > 500
+    assert sum(history.moves for history in histories) > 50, "partitions that have changed their member"
+    assert sum(history.commits for history in histories) > 50
+
+
+@firsts
+def test_what_producers_were_told_is_in_the_log_once_and_in_order(first):
+    stories = told(Producers, first)
+    histories = [story.history for story in stories]
+    assert sum(history.acked for history in histories) > 1000
+    assert sum(history.failed + history.refusals for history in histories) > 0, "records that were not delivered"
+    assert sum(history.resent for history in histories) > 20
+
+
+def test_memory_that_is_free_is_not_on_its_way_any_more():
+    """The allocator overwrites what is freed: of a request that is still being sent, nothing may be."""
+    digests = {digest(Producers, seed, PYTHONMALLOC="debug") for seed in range(3)}
+    assert len(digests) == 3
+
+
+def digest(story, seed, **environment):
+    """Of everything that happened, in a process of its own."""
+    module, name = story.__module__, story.__name__
+    code = f"from {module} import {name}; story = {name}({seed}); story.run(); print(story.world.trace.digest())"
+    environment = {**os.environ, **environment, "PYTHONPATH": f"{HERE}:{HERE.parent / 'kits'}"}
+    done = outside.run([sys.executable, "-c", code], env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("story", [GroupOfClients, Producers])
+def test_the_same_seed_is_the_same_story(story):
+    """Whatever the order of hashes, and with the compiled parts or with their twins in Python."""
+    digests = {digest(story, 4, PYTHONHASHSEED=hash_seed) for hash_seed in ("0", "4711")}
+    digests.add(digest(story, 4, PYTHONHASHSEED="2", ODRADEK_PURE="1"))
+    assert len(digests) == 1
