@@ -358,6 +358,7 @@ class KafkaConsumer(Generic[K, V]):
             if self._host.has_started:
                 await drive_async(self._caller.leave(timeout_ms, commits), self._make)
         finally:
+            self._caller.in_hand.keep([])
             await self._host.close(timeout_ms)
 
     async def __aenter__(self) -> Self:

@@ -16,7 +16,7 @@ is interrupted, the change is brought to its end all the same, and the error is 
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from odradek.client.consumer.commit_calls import ONCE, CommitCall
@@ -109,7 +109,7 @@ class Caller:
             self._check_group()
 
     def open_session(self, loop: Loop) -> ConsumerSession:
-        return ConsumerSession(loop, self.settings)
+        return ConsumerSession(loop, self.settings, lambda: self.in_hand.upcoming)
 
     def on(self, host: Host) -> None:
         self._host = host
@@ -222,12 +222,15 @@ class Caller:
         """The same, if nothing is to be done but to hand it out."""
         if session.has_events or self.settings.wakes or not self.in_hand.has_next or self.is_in_callback:
             return None
-        now_ms = self._now_ms(session)
-        if self._commit_at_ms is not None and now_ms >= self._commit_at_ms:
-            return None
-        if session.group is not None:
-            session.group.polled_ms = now_ms
         return self.in_hand.next()
+
+    def at_once(self) -> Iterator[ConsumerRecord[Any, Any]]:
+        """All that can be handed out like this, one after the other: the quick part of an iterator."""
+        session, in_hand, wakes = self.host.session(), self.in_hand, self.settings.wakes
+        while (index := in_hand.upcoming) < len(in_hand.records) and not session.has_events and not wakes:
+            in_hand.unfinished = index
+            in_hand.upcoming = index + 1
+            yield in_hand.records[index]
 
     async def poll_arrow(self, timeout_ms: int, bytes_max: int | None) -> Any:
         session = await self._begin_poll()
@@ -281,7 +284,7 @@ class Caller:
                 self.host.tell(lambda session: session.polled())
         self.in_hand.finished()
         if self._commit_at_ms is None and self._commits_by_itself:
-            self._commit_at_ms = self._now_ms(session) + self._commit_interval_ms
+            self._commit_later(session)
         return session
 
     async def _before_records(self, session: ConsumerSession) -> None:
@@ -295,7 +298,7 @@ class Caller:
             if error is not None:
                 raise error
         if self._commit_at_ms is not None and self._now_ms(session) >= self._commit_at_ms:
-            self._commit_at_ms = self._now_ms(session) + self._commit_interval_ms
+            self._commit_later(session)
             self._start_commit(AsynchronousCommit(self._finished(session), None, is_automatic=True))
 
     def _taken(self, session: ConsumerSession, count_max: int) -> ConsumerRecords[Any, Any]:
@@ -375,6 +378,11 @@ class Caller:
         else:
             self._interceptors.on_commit({place: with_metadata(offset) for place, offset in offsets.items()})
 
+    def _commit_later(self, session: ConsumerSession) -> None:
+        interval_ms = self._commit_interval_ms
+        self._commit_at_ms = self._now_ms(session) + interval_ms
+        self.host.tell(lambda session: session.set_commit_timer(interval_ms))
+
     def _start_commit(self, call: AsynchronousCommit) -> None:
         if call.offsets or not call.is_automatic:
             if call.is_automatic:
@@ -389,8 +397,10 @@ class Caller:
         if error.retriable:
             logger.debug("an automatic commit has failed and is made again: %s", error)
             if self._commit_at_ms is not None:
-                backoff_ms = self.settings.channel.retry_backoff_ms
-                self._commit_at_ms = min(self._commit_at_ms, self._now_ms(self.host.session()) + backoff_ms)
+                backoff_ms = min(self.settings.channel.retry_backoff_ms, self._commit_interval_ms)
+                session = self.host.session()
+                self._commit_at_ms = self._now_ms(session) + backoff_ms
+                session.set_commit_timer(backoff_ms)
         else:
             logger.warning("an automatic commit has failed: %s", error)
 

@@ -3,7 +3,8 @@ lookup with their drivers, and what they must be told of time and of the cluster
 
 The member joins once its program has polled and the metadata of its topics is there: a leader that deals out topics
 before it knows their partitions would have to do so again. While a poll waits, the program is alive; else it is as
-old as its last poll, which is a word that the caller's thread writes.
+old as its last poll, which is a word that the caller's thread writes, or its last step through records: that they go
+on is seen at each heartbeat.
 
 What the membership asks for (`change`) is made by the program's thread: see `caller.py`.
 """
@@ -78,16 +79,20 @@ class Subscription(NamedTuple):
 class _AliveMember:
     """The membership as its driver sees it: told that the program lives before it is asked what is due."""
 
-    __slots__ = ("_group", "_membership", "_seen_ms")
+    __slots__ = ("_group", "_membership", "_progress", "_seen_ms")
 
     def __init__(self, group: "GroupSession", membership: ClassicMembership | ConsumerMembership) -> None:
         self._group = group
         self._membership = membership
         self._seen_ms = 0
+        self._progress = 0
 
     def poll(self, now_ms: int) -> list[Send]:
         if not self._group.may_join:
             return []
+        before, self._progress = self._progress, self._group.progress()
+        if self._progress != before:
+            self._group.polled_ms = now_ms
         polled_ms = now_ms if self._group.is_polling else self._group.polled_ms
         if polled_ms != self._seen_ms:
             self._seen_ms = polled_ms
@@ -106,9 +111,16 @@ class _AliveMember:
 
 class GroupSession:
     def __init__(
-        self, channel: Channel, config: GroupConfig, *, new_id: Callable[[], str], on_event: Callable[[], object]
-    ):
+        self,
+        channel: Channel,
+        config: GroupConfig,
+        *,
+        new_id: Callable[[], str],
+        on_event: Callable[[], object],
+        progress: Callable[[], int] = lambda: 0,
+    ) -> None:
         self.config = config
+        self.progress = progress
         self.subscription = Subscription()
         self.membership: ClassicMembership | ConsumerMembership | None = None
         self.polled_ms = 0  # the caller's thread writes it

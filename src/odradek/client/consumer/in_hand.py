@@ -21,76 +21,76 @@ Positions = Mapping[TopicPartition, OffsetAndMetadata]
 
 
 class InHand:
-    __slots__ = ("_next", "_records", "_unfinished", "first_offsets")
+    __slots__ = ("first_offsets", "records", "unfinished", "upcoming")
 
     def __init__(self) -> None:
-        self._records: list[Record] = []
-        self._unfinished = 0  # the first that the program may be at work on
-        self._next = 0  # the first that it has not seen yet
+        self.records: list[Record] = []
+        self.unfinished = 0  # the first that the program may be at work on
+        self.upcoming = 0  # the first that it has not seen yet
         self.first_offsets: dict[TopicPartition, int] = {}  # of what was given as a table
 
     @property
     def has_next(self) -> bool:
-        return self._next < len(self._records)
+        return self.upcoming < len(self.records)
 
     @property
     def count(self) -> int:
-        return len(self._records) - self._unfinished
+        return len(self.records) - self.unfinished
 
     def given(self, records: list[Record]) -> None:
-        self._records = records
-        self._unfinished = 0
-        self._next = len(records)
+        self.records = records
+        self.unfinished = 0
+        self.upcoming = len(records)
 
     def keep(self, records: list[Record]) -> None:
         """For an iterator, which gives them out one by one."""
-        self._records = records
-        self._unfinished = self._next = 0
+        self.records = records
+        self.unfinished = self.upcoming = 0
 
     def give_again(self) -> None:
         """What was given has not arrived."""
-        self._unfinished = self._next = 0
+        self.unfinished = self.upcoming = 0
 
     def next(self) -> Record:
-        record = self._records[self._next]
-        self._unfinished = self._next
-        self._next += 1
+        record = self.records[self.upcoming]
+        self.unfinished = self.upcoming
+        self.upcoming += 1
         return record
 
     def finished(self) -> None:
         """The program is done with what it was given, not with what is still kept for it."""
-        self._unfinished = self._next
+        self.unfinished = self.upcoming
         if self.first_offsets:
             self.first_offsets = {}
 
     def rest(self, count_max: int) -> list[Record]:
         """What an iterator has kept, for who polls now."""
-        found = self._records[self._next : self._next + count_max]
-        kept = self._records[self._next + len(found) :]
-        self._records = found + kept
-        self._unfinished, self._next = 0, len(found)
+        found = self.records[self.upcoming : self.upcoming + count_max]
+        kept = self.records[self.upcoming + len(found) :]
+        self.records = found + kept
+        self.unfinished, self.upcoming = 0, len(found)
         return found
 
     def kept(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """Where each partition goes on that an iterator has kept something of."""
-        return _first(self._records[self._next :])
+        return _first(self.records[self.upcoming :])
 
     def drop(self, places: Iterable[TopicPartition]) -> None:
         """The program reads on elsewhere, or they are not its own any more."""
         gone = frozenset(places)
-        before = [each for each in self._records[: self._next] if _place(each) not in gone]
-        unfinished = [each for each in self._records[self._unfinished : self._next] if _place(each) not in gone]
-        after = [each for each in self._records[self._next :] if _place(each) not in gone]
-        self._records = before + after
-        self._next = len(before)
-        self._unfinished = self._next - len(unfinished)
+        before = [each for each in self.records[: self.upcoming] if _place(each) not in gone]
+        unfinished = [each for each in self.records[self.unfinished : self.upcoming] if _place(each) not in gone]
+        after = [each for each in self.records[self.upcoming :] if _place(each) not in gone]
+        self.records = before + after
+        self.upcoming = len(before)
+        self.unfinished = self.upcoming - len(unfinished)
         self.first_offsets = {place: offset for place, offset in self.first_offsets.items() if place not in gone}
 
     def drop_kept(self, places: Iterable[TopicPartition]) -> None:
         """What was kept of them is not: it will be read again."""
         gone = frozenset(places)
-        after = [each for each in self._records[self._next :] if _place(each) not in gone]
-        self._records = self._records[: self._next] + after
+        after = [each for each in self.records[self.upcoming :] if _place(each) not in gone]
+        self.records = self.records[: self.upcoming] + after
 
     def consumed(self, positions: Positions) -> dict[TopicPartition, OffsetAndMetadata]:
         """Everything that the program has seen."""
@@ -99,7 +99,7 @@ class InHand:
     def finished_of(self, positions: Positions) -> dict[TopicPartition, OffsetAndMetadata]:
         """Everything that it has come back from."""
         tables = {place: OffsetAndMetadata(offset) for place, offset in self.first_offsets.items()}
-        return _before(positions, {**_first(self._records[self._unfinished :]), **tables})
+        return _before(positions, {**_first(self.records[self.unfinished :]), **tables})
 
 
 def _before(positions: Positions, first: Positions) -> dict[TopicPartition, OffsetAndMetadata]:

@@ -213,7 +213,19 @@ class KafkaConsumer(Generic[K, V]):
         """One record at a time, without an end: `close` and `wakeup` end it. A record counts as processed when the next
         one is asked for.
         """
-        return self
+        return self._endless()
+
+    def _endless(self) -> Iterator[ConsumerRecord[K, V]]:
+        while True:
+            try:
+                record = self._next(FOR_EVER_MS)
+            except Wakeup:
+                return
+            if record is None:
+                return
+            yield record
+            if not self._caller.is_closed:
+                yield from self._caller.at_once()
 
     def __next__(self) -> ConsumerRecord[K, V]:
         try:
@@ -402,6 +414,7 @@ class KafkaConsumer(Generic[K, V]):
                 if self._host.has_started:
                     drive(self._caller.leave(timeout_ms, commits), self._make)
             finally:
+                self._caller.in_hand.keep([])
                 self._host.close(timeout_ms)
         finally:
             self._one.leave()

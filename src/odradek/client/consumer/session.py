@@ -36,6 +36,7 @@ from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import format_uuid
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
+from odradek.reactor.timers import Timer
 
 logger = logging.getLogger("odradek.client")
 
@@ -47,7 +48,8 @@ END_SESSIONS_MS = 50  # a broker that does not hear of it ends a fetch session b
 
 
 class ConsumerSession:
-    def __init__(self, loop: Loop, settings: SessionSettings) -> None:
+    def __init__(self, loop: Loop, settings: SessionSettings, progress: Callable[[], int] = lambda: 0) -> None:
+        """`progress` is a number that changes while the program iterates: then it is alive, as by a poll."""
         self.loop = loop
         self._settings = settings
         self._mono_ms = loop.ports.clock.mono_ms
@@ -78,7 +80,9 @@ class ConsumerSession:
         self._drivers = [self._driver(resolver), self._driver(self.fetcher)]
         self.group: GroupSession | None = None
         if settings.group is not None:
-            self.group = GroupSession(self.channel, settings.group, new_id=self._new_id, on_event=self.step)
+            self.group = GroupSession(
+                self.channel, settings.group, new_id=self._new_id, on_event=self.step, progress=progress
+            )
             self.metrics.of_group(self.group)
         self.metrics.of_fetching(self.state, self.fetcher)
         self.asker = Asker(self.channel, timeout_ms=settings.api_timeout_ms, retries=1 << 31)
@@ -94,6 +98,8 @@ class ConsumerSession:
         self._woken: Pending[None] | None = None
         self._watchers: list[Pending[None]] = []
         self._topics: frozenset[str] = frozenset()
+        self._is_commit_due = False
+        self._commit_timer: Timer | None = None
         self._is_closed = False
         loop.spawn(self._follow_metadata())
 
@@ -122,7 +128,7 @@ class ConsumerSession:
     def _tell_waiting(self) -> None:
         group = self.group
         has_change = group is not None and (group.change is not None or group.error is not None)
-        self.has_events = has_change or bool(self._errors) or bool(self.outcomes)
+        self.has_events = has_change or bool(self._errors) or bool(self.outcomes) or self._is_commit_due
         if self._waiting is not None and (self.has_events or self.buffer.has_data):
             self._waiting.resolve(None)
         if self._watchers:
@@ -362,6 +368,18 @@ class ConsumerSession:
 
     # Commits
 
+    def set_commit_timer(self, delay_ms: int) -> None:
+        """The program's thread is to make an automatic commit then."""
+        self._is_commit_due = False
+        if self._commit_timer is not None:
+            self._commit_timer.cancel()
+        self._commit_timer = self.loop.after(delay_ms, self._commit_is_due)
+        self._tell_waiting()
+
+    def _commit_is_due(self) -> None:
+        self._is_commit_due = True
+        self._tell_waiting()
+
     def start_commit(self, call: CommitCall) -> None:
         """An asynchronous one; its outcome comes by `outcomes`."""
         told = call.when_done
@@ -518,6 +536,8 @@ class ConsumerSession:
         left_ms = max(0, deadline_ms - self._mono_ms())
         await self._until(lambda: self.fetcher.is_closed, min(left_ms, END_SESSIONS_MS))
         self._is_closed = True
+        if self._commit_timer is not None:
+            self._commit_timer.cancel()
         if self.group is not None:
             self.group.stop()
         for driver in self._drivers:

@@ -1,5 +1,5 @@
-"""A broker that misbehaves, on every API that a consumer in a group uses: once the fault is over it goes on, whatever it
-was, nothing is left out, and what it has read is committed (trap 9 of the clients).
+"""A broker that misbehaves, on every API that a consumer in a group uses: once the fault is over it goes on, whatever
+it was, nothing is left out, and what it has read is committed (trap 9 of the clients).
 """
 
 import itertools
