@@ -28,7 +28,8 @@ class CommandParser(argparse.ArgumentParser):
         return options, unknown
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: error: {message}\n")
+        hint = f"; see {self.prog} --help" if message.startswith("the following arguments are required") else ""
+        self.exit(2, f"{self.prog}: error: {message}{hint}\n")
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         """argparse's own complaint has as many forms as Python has versions, and no guess."""

@@ -62,7 +62,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         """,
     )
     _add_thing(showing)
-    showing.add_argument("configs_shown", nargs="*", metavar="CONFIG", help="only these")
+    showing.add_argument("configs_shown", nargs="*", default=[], metavar="CONFIG", help="only these")
     showing.add_argument("--all", action="store_true", help="those at their defaults, too")
     change = group.action(
         "set",
@@ -77,7 +77,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         json=False,
     )
     _add_thing(change)
-    change.add_argument("values", nargs="*", metavar="CONFIG=VALUE")
+    change.add_argument("values", nargs="*", default=[], metavar="CONFIG=VALUE")
     change.add_argument(
         "--file", metavar="FILE", help="configs as configs show --json prints them; - is standard input"
     )

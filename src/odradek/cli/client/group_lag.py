@@ -45,7 +45,7 @@ def add_action(group: Group) -> None:
         groups lag --behind --json # those alone that have something left to read
         """,
     )
-    lag.add_argument("groups", nargs="*", metavar="GROUP")
+    lag.add_argument("groups", nargs="*", default=[], metavar="GROUP")
     lag.add_argument("--topic", "-t", action="append", default=[], metavar="TOPIC", help="only of this topic")
     lag.add_argument("--total", action="store_true", help="one row for each group and topic")
     lag.add_argument("--behind", action="store_true", help="only where something is left to read")

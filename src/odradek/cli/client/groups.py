@@ -26,7 +26,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         groups list --names # nothing but names, for scripts
         """,
     )
-    listing.add_argument("patterns", nargs="*", metavar="NAME", help="only these; * stands for anything")
+    listing.add_argument("patterns", nargs="*", default=[], metavar="NAME", help="only these; * stands for anything")
     listing.add_argument(
         "--state", action="append", default=[], metavar="STATE", help="only those in it: Stable, Empty"
     )

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from odradek.cli.client import positions
 from odradek.cli.client.command import complete
-from odradek.cli.client.connection import admin_of, told_errors
+from odradek.cli.client.connection import admin_of, timeout_s, told_errors
+from odradek.cli.client.lookup import partition_counts
 from odradek.cli.client.near import nearest
 from odradek.cli.client.new_records import is_typed, new_records
 from odradek.cli.client.producer_client import producer_of
@@ -19,6 +21,7 @@ from odradek.cli.output import OutputLost
 from odradek.cli.progress import Progress
 
 if TYPE_CHECKING:
+    from odradek.client.admin.admin_client import AdminClient
     from odradek.client.producer.kafka_producer import KafkaProducer
 
 HELP = "write records: lines, files, JSON, or what the command itself says"
@@ -31,7 +34,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = commands.add_parser("produce", help=HELP)
     add = parser.add_argument
     add("topic", metavar="TOPIC")
-    add("values", nargs="*", metavar="VALUE", help="records (default: each line of standard input is one)")
+    add("values", nargs="*", default=[], metavar="VALUE", help="records (default: each line of standard input is one)")
     add("-k", "--key", metavar="KEY", help="the key of every record")
     add("-K", "--key-delimiter", metavar="TEXT", help="each line is a key, this text, and a value")
     add("-H", "--headers", action="append", default=[], metavar="NAME=VALUE", help="a header of every record")
@@ -85,9 +88,10 @@ def _produce(options: argparse.Namespace) -> int:
     return 0
 
 
-def _ensure_topic(admin: Any, options: argparse.Namespace) -> None:
+def _ensure_topic(admin: "AdminClient", options: argparse.Namespace) -> None:
     there = admin.list_topics(internal=True)
     if options.topic in there:
+        _ensure_partition(admin, options)
         return
     if options.create:
         admin.create_topic(options.topic)
@@ -97,8 +101,17 @@ def _ensure_topic(admin: Any, options: argparse.Namespace) -> None:
     raise Refusal(f"there is no topic {options.topic!r}; {meant}--create makes it")
 
 
+def _ensure_partition(admin: "AdminClient", options: argparse.Namespace) -> None:
+    """A producer waits for a partition that it does not know: the topic may be growing. Who types waits for nothing."""
+    if options.partition is not None:
+        counts = partition_counts(admin, [options.topic])
+        positions.wanted_partitions([f"{options.topic}:{options.partition}"], counts)
+
+
 def _configs(options: argparse.Namespace) -> dict[str, str]:
-    found = {} if options.compression is None else {"compression.type": options.compression}
+    found = {"max.block.ms": str(round(timeout_s(options) * 1000))}
+    if options.compression is not None:
+        found["compression.type"] = options.compression
     if options.acks is not None:
         found["acks"] = options.acks
         found["enable.idempotence"] = str(options.acks == "all").lower()

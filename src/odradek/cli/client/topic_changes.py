@@ -30,7 +30,7 @@ def add_actions(group: Group) -> None:
         topics create --file topics.json # what topics show --json has printed
         """,
     )
-    create.add_argument("names", nargs="*", metavar="TOPIC")
+    create.add_argument("names", nargs="*", default=[], metavar="TOPIC")
     create.add_argument("-p", "--partitions", type=int, default=-1, metavar="N", help="default: as the cluster has it")
     create.add_argument("-r", "--replication", type=int, default=-1, metavar="N", help="copies of each partition")
     create.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a config of the topic")
@@ -61,7 +61,7 @@ def add_actions(group: Group) -> None:
         json=False,
     )
     change.add_argument("name", metavar="TOPIC")
-    change.add_argument("values", nargs="*", metavar="NAME=VALUE")
+    change.add_argument("values", nargs="*", default=[], metavar="NAME=VALUE")
     change.add_argument("--unset", action="append", default=[], metavar="NAME", help="back to its default")
 
     grow = group.action(

@@ -24,7 +24,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         topics list --names # nothing but names, for scripts
         """,
     )
-    listing.add_argument("patterns", nargs="*", metavar="NAME", help="only these; * stands for anything")
+    listing.add_argument("patterns", nargs="*", default=[], metavar="NAME", help="only these; * stands for anything")
     listing.add_argument("--internal", action="store_true", help="those of the cluster itself, too")
     listing.add_argument("--names", action="store_true", help="one name on each line and nothing else")
 

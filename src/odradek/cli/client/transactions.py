@@ -66,7 +66,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         transactions hanging orders --older 1h
         """,
     )
-    hanging.add_argument("topics", nargs="*", metavar="TOPIC", help="only in these (default: all)")
+    hanging.add_argument("topics", nargs="*", default=[], metavar="TOPIC", help="only in these (default: all)")
     hanging.add_argument(
         "--older", type=duration_ms, default=HANGING_AFTER, metavar="TIME", help="without a write for longer (15m)"
     )
