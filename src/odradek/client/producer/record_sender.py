@@ -83,6 +83,7 @@ class RecordSender:
         "used_topics",
         "wants_metadata",
         "when_done",
+        "when_split",
         "why_not_sent",
     )
 
@@ -95,6 +96,7 @@ class RecordSender:
         self.callbacks: list[Callback] = []
         self.wants_metadata = False  # a leader is not known, or was the wrong one
         self.when_done: Callable[[SentBatch], object] = _nothing
+        self.when_split: Callable[[SentBatch, list[SentBatch]], object] = lambda _, __: None
         self.why_not_sent: Callable[[PartitionQueue], str] = lambda _: ""
         self.counts = SenderCounts()
         self.hurries = 0  # how many have a reason that nothing lingers: who flushes, closes, ends a transaction
@@ -339,6 +341,7 @@ class RecordSender:
         if self.manager is not None:
             self._number_parts(self.manager, batch, parts)
         self.incomplete = _replaced(self.incomplete, batch, [part for _, part in parts])
+        self.when_split(batch, [part for _, part in parts])
         batch.split_into(parts)
         for _, part in reversed(parts):
             self._put_back(part)

@@ -60,6 +60,7 @@ class ProducerSession:
         self.accumulator.wake = self.wake
         self.sender = RecordSender(self.accumulator, settings.sender, backoff)
         self.sender.when_done = self._batch_done
+        self.sender.when_split = self._batch_split
         self.sender.why_not_sent = self._why_not_sent
         metadata = Metadata(
             backoff=Backoff(config.retry_backoff_ms, config.retry_backoff_max_ms, chance),
@@ -251,7 +252,7 @@ class ProducerSession:
 
     def node_changed(self, node: Node) -> None:
         self._lost.pop(node.id, None)
-        if self.identity is not None and not self.identity.is_begun:
+        if self.identity is not None and not self.identity.is_begun and self._client.api_versions.get(node.id):
             self.identity.begin()
         if self.sender.lines.lines.get(node.id):
             self._pump()
@@ -326,6 +327,12 @@ class ProducerSession:
                 waited_for.discard(batch)
                 if not waited_for:
                     done.resolve(None)
+
+    def _batch_split(self, batch: SentBatch, parts: list[SentBatch]) -> None:
+        for waited_for, _ in self._flushes:
+            if batch in waited_for:
+                waited_for.discard(batch)
+                waited_for.update(parts)
 
     def _run_callbacks(self) -> None:
         """An error in one is told, and the next one is called."""
