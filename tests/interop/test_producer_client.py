@@ -1,5 +1,5 @@
-"""The producer against whole brokers: ours at both releases, and Apache Kafka of the same two. What it is told and what a
-reader finds is the same with each.
+"""The producer against whole brokers: ours at both releases, and Apache Kafka of the same two. What it is told, and
+what a reader finds, is the same with each.
 """
 
 import asyncio
@@ -677,7 +677,7 @@ class TestTransactions:
         with transactional.transaction():
             transactional.send(topic, b"v")
             transactional.send_offsets_to_transaction({place: 5}, ConsumerGroupMetadata(group))
-        found = admin.list_group_offsets(group)[place]
+        found = admin.list_group_offsets(group)[group][place]
         assert found.offset == 5
 
     def test_offsets_of_an_aborted_transaction_are_not(self, transactional, admin, topic):
@@ -685,7 +685,7 @@ class TestTransactions:
         transactional.begin_transaction()
         transactional.send_offsets_to_transaction({TopicPartition(topic, 0): 5}, ConsumerGroupMetadata(group))
         transactional.abort_transaction()
-        assert TopicPartition(topic, 0) not in admin.list_group_offsets(group)
+        assert not admin.list_group_offsets(group)[group]
 
 
 class TestAsyncio:

@@ -252,7 +252,13 @@ class IoThread(Generic[S]):
                 parked.end(closed_under_way(self._error))
 
     def _begin(self, call: _Call[S, Any]) -> None:
-        call.begin(self._opened.loop, self._opened.session).when_done(lambda task: self._done(call, task))
+        try:
+            task = call.begin(self._opened.loop, self._opened.session)
+        except Exception as error:  # noqa: BLE001 - whoever waits must be told
+            self._waiting.discard(call)
+            call.end(error)
+        else:
+            task.when_done(lambda done: self._done(call, done))
 
     def _done(self, call: _Call[S, Any], task: Pending[Any]) -> None:
         self._waiting.discard(call)

@@ -180,8 +180,8 @@ class KafkaProducer(Generic[K, V]):
 
     async def init_transactions(self, timeout: float | None = None) -> None:
         timeout_ms = self._block_ms(timeout)
-        await self._begun()
-        await self._host.run(lambda session: session.transactions().init_transactions(timeout_ms))
+        transactions = (await self._begun()).transactions()
+        await self._host.run(lambda _: transactions.init_transactions(timeout_ms))
 
     async def begin_transaction(self) -> None:
         session = await self._begun()

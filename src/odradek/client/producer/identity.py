@@ -83,6 +83,8 @@ class Identity:
     def pump(self) -> None:
         if self._driver is not None:
             self._driver.pump()
+        if self._events:
+            self._tell()  # some steps need no answer: the end of a transaction that nobody has heard of
 
     def stop(self) -> None:
         if self._driver is not None:

@@ -212,11 +212,13 @@ class KafkaProducer(Generic[K, V]):
         have left open.
         """
         session = self._begun()
-        self._host.run(lambda _: session.transactions().init_transactions(self._block_ms(timeout)))
+        transactions = session.transactions()
+        self._host.run(lambda _: transactions.init_transactions(self._block_ms(timeout)))
 
     def begin_transaction(self) -> None:
         session = self._begun()
-        self._host.run(lambda _: session.transactions().begin_transaction())
+        transactions = session.transactions()
+        self._host.run(lambda _: transactions.begin_transaction())
         session.accumulator.is_plain = self._preparing.is_plain
 
     def send_offsets_to_transaction(
@@ -224,17 +226,20 @@ class KafkaProducer(Generic[K, V]):
     ) -> None:
         """The offsets are committed with the transaction, or not at all."""
         session = self._begun()
-        self._host.run(lambda _: session.transactions().send_offsets(offsets, group_metadata, self._block_ms(timeout)))
+        transactions = session.transactions()
+        self._host.run(lambda _: transactions.send_offsets(offsets, group_metadata, self._block_ms(timeout)))
 
     def commit_transaction(self, timeout: float | None = None) -> None:
         session = self._begun()
         session.accumulator.is_plain = False
-        self._host.run(lambda _: session.transactions().commit_transaction(self._block_ms(timeout)))
+        transactions = session.transactions()
+        self._host.run(lambda _: transactions.commit_transaction(self._block_ms(timeout)))
 
     def abort_transaction(self, timeout: float | None = None) -> None:
         session = self._begun()
         session.accumulator.is_plain = False
-        self._host.run(lambda _: session.transactions().abort_transaction(self._block_ms(timeout)))
+        transactions = session.transactions()
+        self._host.run(lambda _: transactions.abort_transaction(self._block_ms(timeout)))
 
     @contextmanager
     def transaction(self, consumer: Any = None) -> Iterator[Self]:

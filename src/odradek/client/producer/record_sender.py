@@ -38,7 +38,7 @@ from odradek.protocol.messages.k00_produce import PartitionProduceResponse, Prod
 from odradek.records.compression import NONE
 from odradek.records.layout import TRANSACTIONAL_MASK
 
-ORDINALS = 1 << 20  # between two batches: as many as one can be split into
+ORDINALS = 1 << 32  # between two batches: more than one can have records, and so parts
 
 _MAY_BE_STORED = (
     errors.NetworkException,

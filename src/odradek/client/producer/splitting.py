@@ -15,20 +15,20 @@ def split(batch: SentBatch) -> list[tuple[int, SentBatch]]:
     parts: list[tuple[int, SentBatch]] = []
     for index, (timestamp, key, value, headers) in enumerate(_records(batch)):
         if not parts or index == 0 or not parts[-1][1].put(timestamp, key, value, headers):
-            part = _part(batch, len(parts), limit, key, value, headers)
+            part = _part(batch, index, limit, key, value, headers)
             part.put(timestamp, key, value, headers)
             parts.append((index, part))
     return parts
 
 
 def _part(
-    batch: SentBatch, number: int, limit: int, key: bytes | None, value: bytes | None, headers: bytes
+    batch: SentBatch, index: int, limit: int, key: bytes | None, value: bytes | None, headers: bytes
 ) -> SentBatch:
     """Its memory is not the pool's: that of the whole comes back now, and so nobody waits for himself."""
     size = record_size(0, 0, key, value, headers)[1] + HEADER_SIZE
     part = SentBatch(batch.queue, max(limit, size), 0)
     part.created_ms = batch.created_ms
-    part.ordinal = batch.ordinal + number
+    part.ordinal = batch.ordinal + index  # its place among its like, also when it is split once more
     return part
 
 
