@@ -47,22 +47,32 @@ IN_OTHER_PLACES = {
 
 
 class JavaTools:
-    """Kafka's tools in one JVM."""
+    """Kafka's tools in one JVM, and in the next one after a tool has ended it."""
 
     def __init__(self, version):
-        command = [*kafka_tools.java(version, megabytes=400), str(kafka_tools.JAVA / "Tools.java")]
-        self._process = outside.Program(command, stdin=outside.PIPE, stdout=outside.PIPE)
+        self._command = [*kafka_tools.java(version, megabytes=400), str(kafka_tools.JAVA / "Tools.java")]
+        self._process = None
 
     def run(self, script, arguments, words):
         line = "\t".join([words.replace("\n", "\\n"), IN_OTHER_PLACES[script], *arguments])
-        self._process.stdin.write(f"{line}\n".encode())
-        self._process.stdin.flush()
-        status, out, err = map(int, self._process.stdout.readline().split())
-        return status, self._process.stdout.read(out).decode(), self._process.stdout.read(err).decode()
+        for _ in range(2):
+            if self._process is None:
+                self._process = outside.Program(self._command, stdin=outside.PIPE, stdout=outside.PIPE)
+            try:
+                self._process.stdin.write(f"{line}\n".encode())
+                self._process.stdin.flush()
+                status, out, err = map(int, self._process.stdout.readline().split())
+            except (BrokenPipeError, ValueError):
+                self.close()
+                continue
+            return status, self._process.stdout.read(out).decode(), self._process.stdout.read(err).decode()
+        raise AssertionError(f"{script} {arguments} ends the JVM without a word")
 
     def close(self):
-        self._process.stdin.close()
-        self._process.wait()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
 
 
 def recorded(story, release):

@@ -30,6 +30,7 @@ from odradek.client.admin.admin_client import AdminClient
 from odradek.client.admin.topics import NewTopic
 from odradek.client.consumer.subscription import encode_assignment, encode_subscription
 from odradek.client.offsets import OffsetAndMetadata
+from odradek.protocol.errors import NotEnoughReplicas
 from odradek.protocol.messages import k68_consumer_group_heartbeat as k68
 from odradek.protocol.messages import k76_share_group_heartbeat as k76
 from odradek.protocol.messages.k00_produce import (
@@ -61,11 +62,17 @@ PROPERTIES = {
     "log.retention.ms": "-1",  # the records of the stories are years old
 }
 
-_ID = re.compile(r"(?<![\w.-])(?=[\w-]*[A-Z0-9])(?=[\w-]*[a-z])[\w-]{22}(?![\w.-])")
+_ID = re.compile(r"(?<![\w.-])(?!(?:[A-Z][a-z]+){2,4}(?![\w-]))(?=[\w-]*[A-Z0-9])(?=[\w-]*[a-z])[\w-]{22}(?![\w.(-])")
 _MEMBER = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TIME = re.compile(r"(?<!\d)(1[6-9]\d{11}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z?)(?!\d)")
 
 
+_LOG_DIR = re.compile(r"/[\w/.-]*odradek-\w+")
+# Offsets of the metadata log go on by themselves, and so does time.
+_COUNTED = re.compile(
+    r"((?:HighWatermark|LagTimeMs|[^r]Epoch): +)\d+|(^\d+ *\t[IA]{22}\t|T{13} *\t)(\d+ *)(?=\t)|()\d+(?= ms ago)",
+    re.MULTILINE,
+)
 _LOGGED = ("SLF4J", "[", "WARNING", "WARN New offset", "com.fasterxml", " at [Source")
 _EXCEPTION = re.compile(r'Exception in thread "main" |joptsimple\.\w+Exception: ')
 _FAILED = re.compile(r"Error: Executing \w+ group command failed")
@@ -92,7 +99,9 @@ class Command:
             is_same = fnmatchcase("\n".join([*out, *err]).strip(), "\n".join(self.ours))
             is_same &= status in (self.status, 1)
             return [] if is_same else ["", f"{self.line}: {self.ours}, not {[*out, *err]}, {status}"]
-        wanted, got = (sorted(self.out), sorted(out)) if self.mark == "~" else (self.out, out)
+        wanted, got = self.out, out
+        if self.mark == "~":
+            wanted, got = (sorted(map(str.strip, lines)) for lines in (wanted, got))
         wanted_status = 1 if any(map(_FAILED.match, self.out)) else self.status  # where Kafka's tool ends with 0
         is_same = wanted == got and said(self.err) == said(err) and status == wanted_status
         if is_same:
@@ -178,18 +187,33 @@ class Telling:
         if isinstance(each, Command):
             words = "".join(f"{line}\n" for line in each.input)
             status, out, err = self.run(each.words[0], self.arguments(each), words)
-            shown = self.shown(out)
+            shown = without_trace(self.shown(out))
             return shown, first_words(shown, self.shown(err)), status
         if each.startswith("% "):
             self.steps.do(each[2:])
         return None
 
     def shown(self, text):
-        text = text.replace(f":{self.port}", ":" + "P" * len(self.port)).replace(str(self.directory), "DIR")
+        text = re.sub(rf"\b{self.port}\b", "P" * len(self.port), text).replace(str(self.directory), "DIR")
+        text = _LOG_DIR.sub("LOGDIR", text)
         text = text.replace(EXECUTION, "")
         text = _MEMBER.sub(lambda found: "M" * len(found[0]), text)
         text = _TIME.sub(lambda found: re.sub(r"\d", "T", found[0]), text)
-        return _ID.sub(lambda found: "I" * len(found[0]), text).splitlines()
+        text = _ID.sub(lambda found: "I" * len(found[0]), text)
+        return _COUNTED.sub(_uncounted, text).splitlines()
+
+
+def _uncounted(found):
+    before, in_row, number, _ = found.groups()
+    return f"{in_row}{'N'.ljust(len(number))}" if in_row else f"{before or ''}N"
+
+
+def without_trace(out):
+    """Some of Kafka's tools print a stack trace on standard output, after the line that says what went wrong."""
+    traces = [at for at, line in enumerate(out) if line.startswith("\tat ")]
+    if not traces:
+        return out
+    return [line for line in out[: traces[0]] if not re.match(r"[\w.]+(Exception|Error)\b", line)]
 
 
 def first_words(out, err):
@@ -206,7 +230,11 @@ def first_words(out, err):
             is_again |= line.endswith(f": {words[-1]}") or words[-1].endswith(line.partition(": ")[2] or line)
         if line.strip() and not line.startswith(_LOGGED) and not is_again and not (is_told and "Exception: " in line):
             words.append(line)
-    return words[-1:] if words and words[0].startswith("usage:") else words
+    if words and words[0].startswith("usage:"):  # what is wrong comes last, and is broken into lines
+        told = [at for at, line in enumerate(words) if " error: " in line]
+        whole = " ".join(" ".join(words[told[0] :]).split()) if told else words[-1]
+        return [re.sub(r"- (?=\w)", "-", whole)]
+    return words
 
 
 class Steps:
@@ -239,10 +267,11 @@ class Steps:
 
     def _transaction(self, transactional_id, topic, partition, value):
         """One that stays open."""
-        began = self._sent(
-            InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=60_000),
-            InitProducerIdResponse,
-        )
+        self.admin.describe_transactions([transactional_id])  # which has the topic of transactions made
+        request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=60_000)
+        deadline = time.monotonic() + 10
+        while (began := self._sent(request, InitProducerIdResponse)).error_code:
+            assert time.monotonic() < deadline, began.error_code
         added = AddPartitionsToTxnRequest(
             v3_and_below_transactional_id=transactional_id,
             v3_and_below_producer_id=began.producer_id,
@@ -335,9 +364,14 @@ class Steps:
         data = PartitionProduceData(index=partition, records=bytes(records))
         topics = [TopicProduceData(name=topic, partition_data=[data])]
         request = ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=topics, transactional_id=transactional_id)
-        response = self._sent(request, ProduceResponse, PRODUCE_VERSION_MAX)
-        code = response.responses[0].partition_responses[0].error_code
+        deadline = time.monotonic() + 10
+        while (code := self._code(request)) == NotEnoughReplicas.code:  # the coordinator has to say yes first
+            assert time.monotonic() < deadline, code
         assert code == 0, code
+
+    def _code(self, request):
+        response = self._sent(request, ProduceResponse, PRODUCE_VERSION_MAX)
+        return response.responses[0].partition_responses[0].error_code
 
     def _client(self, client_id):
         return AdminClient(bootstrap_servers=self.fill("BOOTSTRAP"), client_id=client_id)

@@ -61,6 +61,11 @@ public class Tools {
         };
         Exit.setExitProcedure(ends);
         Exit.setHaltProcedure(ends);
+        // Some tools end by themselves after a mistake in their flags: that is the last command of this JVM.
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+            end(1);
+            answer(answers);
+        }));
         for (String line = commands.readLine(); line != null; line = commands.readLine()) {
             String[] words = line.split("\t", -1);
             OUT.to = new ByteArrayOutputStream();
@@ -68,12 +73,16 @@ public class Tools {
             status = null;
             System.setIn(new ByteArrayInputStream(words[0].replace("\\n", "\n").getBytes(StandardCharsets.UTF_8)));
             run(words[1], Arrays.copyOfRange(words, 2, words.length));
-            answers.printf("%d %d %d%n", status, said[0].length, said[1].length);
-            answers.write(said[0]);
-            answers.write(said[1]);
-            answers.flush();
+            answer(answers);
         }
         Runtime.getRuntime().halt(0);
+    }
+
+    static void answer(PrintStream answers) {
+        answers.printf("%d %d %d%n", status, said[0].length, said[1].length);
+        answers.write(said[0], 0, said[0].length);
+        answers.write(said[1], 0, said[1].length);
+        answers.flush();
     }
 
     static void run(String name, String[] arguments) {

@@ -59,6 +59,9 @@ class Given:
     def has(self, name: str) -> bool:
         return name in self._found
 
+    def names(self) -> list[str]:
+        return list(self._found)
+
     def value(self, name: str) -> str | None:
         """The only value of a flag, or its default."""
         values = self._found.get(name) or []

@@ -130,6 +130,7 @@ class AdminClient:
     add_raft_voter = _blocking(quorum.add_raft_voter)
     remove_raft_voter = _blocking(quorum.remove_raft_voter)
     unregister_broker = _blocking(quorum.unregister_broker)
+    describe_api_versions = _blocking(features.describe_api_versions)
     describe_features = _blocking(features.describe_features)
     update_features = _blocking(features.update_features)
 

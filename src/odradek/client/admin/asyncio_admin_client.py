@@ -120,6 +120,7 @@ class AdminClient:
     add_raft_voter = _awaited(quorum.add_raft_voter)
     remove_raft_voter = _awaited(quorum.remove_raft_voter)
     unregister_broker = _awaited(quorum.unregister_broker)
+    describe_api_versions = _awaited(features.describe_api_versions)
     describe_features = _awaited(features.describe_features)
     update_features = _awaited(features.update_features)
 

@@ -5,9 +5,11 @@ from typing import NamedTuple
 from odradek.channel.core import ANY_BROKER
 from odradek.channel.node import Node
 from odradek.client.admin.asking import Asker
+from odradek.client.admin.by_version import from_version
 from odradek.protocol.errors import raise_for
 from odradek.protocol.messages.k60_describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 
+_FENCED_FROM = 2  # the version that tells of brokers that take no requests
 NOT_TOLD = -(2**31)  # in the place of authorized operations that were not asked for
 
 
@@ -34,9 +36,10 @@ async def describe_cluster(
         include_cluster_authorized_operations=include_authorized_operations,
         include_fenced_brokers=include_fenced_brokers,
     )
+    asked = from_version(_FENCED_FROM if include_fenced_brokers else 0, request, "listing fenced brokers")
 
     async def attempt(timeout_ms: int) -> ClusterDescription:
-        response = await asker.send(ANY_BROKER, request, DescribeClusterResponse, timeout_ms)
+        response = await asker.send(ANY_BROKER, asked, DescribeClusterResponse, timeout_ms)
         raise_for(response.error_code, response.error_message)
         return _description(response)
 

@@ -41,19 +41,35 @@ class FeatureUpdate(NamedTuple):
     upgrade_type: UpgradeType = UpgradeType.UPGRADE
 
 
+async def describe_api_versions(
+    asker: Asker, *, node_id: int | None = None, timeout: float | None = None
+) -> dict[int, VersionRange]:
+    """Which requests a node takes, by the numbers of their APIs, this one or any."""
+
+    async def attempt(timeout_ms: int) -> dict[int, VersionRange]:
+        response = await _asked(asker, node_id, timeout_ms)
+        return {each.api_key: VersionRange(each.min_version, each.max_version) for each in response.api_keys}
+
+    return await asker.one(attempt, timeout=timeout)
+
+
 async def describe_features(
     asker: Asker, *, node_id: int | None = None, timeout: float | None = None
 ) -> FeatureMetadata:
     """As a node knows them, this one or any."""
-    where = ANY_BROKER if node_id is None else broker(node_id)
-    request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=VERSION)
 
     async def attempt(timeout_ms: int) -> FeatureMetadata:
-        response = await asker.send(where, request, ApiVersionsResponse, timeout_ms)
-        raise_for(response.error_code)
-        return _described(response)
+        return _described(await _asked(asker, node_id, timeout_ms))
 
     return await asker.one(attempt, timeout=timeout)
+
+
+async def _asked(asker: Asker, node_id: int | None, timeout_ms: int) -> ApiVersionsResponse:
+    where = ANY_BROKER if node_id is None else broker(node_id)
+    request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=VERSION)
+    response = await asker.send(where, request, ApiVersionsResponse, timeout_ms)
+    raise_for(response.error_code)
+    return response
 
 
 async def update_features(

@@ -1,0 +1,75 @@
+"""Kafka's scripts as processes: from bin/, with their standard streams, against a broker and against none."""
+
+from pathlib import Path
+
+import pytest
+
+import outside
+from odradek.cli.kafka.scripts import SCRIPTS
+from started import broker
+
+BIN = Path(__file__).parents[2] / "bin"
+
+
+def script(name, *arguments, **options):
+    return outside.run([BIN / name, *arguments], seconds=60, **options)
+
+
+@pytest.fixture(scope="module")
+def bootstrap():
+    with broker() as (host, port):
+        yield f"{host}:{port}"
+
+
+def test_every_script_is_there_and_helps():
+    for name in SCRIPTS:
+        assert (BIN / name).exists(), name
+    done = script("kafka-topics.sh", "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("kafka-topics.sh: ")
+
+
+def test_a_topic_is_created_listed_and_described(bootstrap):
+    done = script(
+        "kafka-topics.sh", "--bootstrap-server", bootstrap, "--create", "--topic", "orders", "--partitions", "2"
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Created topic orders.\n", "")
+    assert script("kafka-topics.sh", "--bootstrap-server", bootstrap, "--list").stdout == "orders\n"
+    described = script("kafka-topics.sh", "--bootstrap-server", bootstrap, "--describe", "--topic", "orders").stdout
+    assert described.count("\n") == 3
+
+
+def test_what_goes_wrong_is_one_line_and_never_a_traceback(bootstrap, tmp_path):
+    fast = tmp_path / "fast.properties"
+    fast.write_text("default.api.timeout.ms=1000\nrequest.timeout.ms=500\n")
+    for arguments in (
+        ["--bootstrap-server", "127.0.0.1:1", "--command-config", str(fast), "--list"],
+        ["--bootstrap-server", bootstrap, "--describe", "--topic", "absent"],
+        ["--bootstrap-server", bootstrap, "--no-such-flag"],
+        ["--list"],
+    ):
+        done = script("kafka-topics.sh", *arguments)
+        assert done.returncode == 1
+        assert len((done.stdout + done.stderr).splitlines()) == 1, done.stdout + done.stderr
+
+
+def test_an_entry_is_removed_only_if_the_question_is_answered_with_yes():
+    authorizer = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}
+    with broker(properties=authorizer | {"super.users": "User:ANONYMOUS"}) as (host, port):
+        there = ["--bootstrap-server", f"{host}:{port}"]
+        script(
+            "kafka-acls.sh",
+            *there,
+            "--add",
+            "--allow-principal",
+            "User:bob",
+            "--operation",
+            "Read",
+            "--topic",
+            "t",
+            check=True,
+        )
+        for answer, is_left in (("n\n", True), ("y\n", False)):
+            done = script("kafka-acls.sh", *there, "--remove", "--topic", "t", input=answer, check=True)
+            assert "Are you sure" in done.stdout
+            assert ("User:bob" in script("kafka-acls.sh", *there, "--list").stdout) is is_left
