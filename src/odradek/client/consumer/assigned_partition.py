@@ -27,6 +27,7 @@ UNKNOWN = -1
 class AssignedPartition:
     __slots__ = (
         "asked",
+        "began_at",
         "chunks",
         "dropped_bytes",
         "failed_generation",
@@ -56,6 +57,7 @@ class AssignedPartition:
     def __init__(self, place: TopicPartition) -> None:
         self.place = place
         self.position: int | None = None
+        self.began_at: int | None = None  # the first position that it ever had
         self.position_epoch = UNKNOWN  # of the record before the position, as its batch or its commit told
         self.fetch_offset = UNKNOWN
         self.generation = 0
@@ -105,6 +107,8 @@ class AssignedPartition:
     def seek(self, offset: int, leader_epoch: int = UNKNOWN) -> None:
         self.drop_buffered()
         self.position = self.fetch_offset = offset
+        if self.began_at is None:
+            self.began_at = offset
         self.position_epoch = leader_epoch
         self.reset = None
         self.needs_validation = leader_epoch >= 0

@@ -256,6 +256,11 @@ class KafkaConsumer(Generic[K, V]):
     async def seek_to_time(self, when: datetime | int, *partitions: TopicPartition | Iterable[TopicPartition]) -> None:
         await self._run(self._caller.reset, flat(partitions), ResetStrategy.at_time(time_ms(when)))
 
+    async def seek_to_committed(
+        self, *partitions: TopicPartition | Iterable[TopicPartition], timeout: float | None = None
+    ) -> None:
+        await self._run(self._caller.seek_to_committed, flat(partitions), timeout)
+
     async def position(self, partition: TopicPartition, timeout: float | None = None) -> int:
         return await self._run(self._caller.position, partition, timeout)
 

@@ -454,6 +454,15 @@ class Caller:
         await Do(lambda session: session.reset(places, strategy), is_wakeable=False)
         self.in_hand.drop(places or session.state.assigned())
 
+    async def seek_to_committed(self, partitions: Iterable[TopicPartition], timeout: float | None) -> None:
+        session = await self._begin()
+        places = [_place(each) for each in partitions] or sorted(session.state.assigned())
+        committed = await self.committed(places, timeout)
+        for place in places:
+            target = committed.get(place) or session.state.began_at(place)
+            if target is not None:  # else nothing was read of it
+                await self.seek(place, target)
+
     async def position(self, partition: TopicPartition, timeout: float | None) -> int:
         place = _place(partition)
         await self._begin()

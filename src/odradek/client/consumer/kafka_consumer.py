@@ -295,6 +295,14 @@ class KafkaConsumer(Generic[K, V]):
         """To the first record at or after this time: a datetime, or milliseconds since 1970."""
         self._run(self._caller.reset, flat(partitions), ResetStrategy.at_time(time_ms(when)))
 
+    def seek_to_committed(
+        self, *partitions: TopicPartition | Iterable[TopicPartition], timeout: float | None = None
+    ) -> None:
+        """To what the group has committed of these, or of all that are assigned; where nothing is committed, to where
+        this consumer has begun. What was read since comes again.
+        """
+        self._run(self._caller.seek_to_committed, flat(partitions), timeout)
+
     def position(self, partition: TopicPartition, timeout: float | None = None) -> int:
         """The offset of the next record; looked up if that is not known yet."""
         return self._run(self._caller.position, partition, timeout)

@@ -119,6 +119,10 @@ class SubscriptionState:
         state = self._of(place)
         return state.position if state.reset is None else None
 
+    def began_at(self, place: TopicPartition) -> int | None:
+        """Where it was first read from since it was assigned; None while it has not been."""
+        return self._of(place).began_at
+
     def positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """Of all that have one, as a commit takes them. Commits are made of what was handed out before: `next_offsets`
         of the records, not of this.

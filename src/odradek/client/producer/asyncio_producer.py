@@ -208,7 +208,7 @@ class KafkaProducer(Generic[K, V]):
     @asynccontextmanager
     async def transaction(self, consumer: Any = None) -> AsyncIterator[Self]:
         """Commits at the end, with the consumer's positions if one is given. On any exception it aborts, and the
-        consumer goes back to what it had committed: the same records come again.
+        consumer goes back to what it had committed, or to where it began: the same records come again.
         """
         await self.begin_transaction()
         try:
@@ -221,7 +221,7 @@ class KafkaProducer(Generic[K, V]):
             with suppress(KafkaError, TransactionStateError, ClientClosed):
                 await self.abort_transaction()  # the program is told what has gone wrong before
             if consumer is not None:
-                await _seek_back(consumer)
+                await _value(consumer.seek_to_committed())
             raise
 
     # The end
@@ -268,12 +268,3 @@ def _refuse() -> None:
 async def _value(given: Any) -> Any:
     """Some methods of a consumer ask the cluster, and some know."""
     return await given if isawaitable(given) else given
-
-
-async def _seek_back(consumer: Any) -> None:
-    committed = await _value(consumer.committed(consumer.assignment()))
-    for partition, offset in committed.items():
-        if offset is not None:
-            await _value(consumer.seek(partition, offset))
-        else:
-            await _value(consumer.seek_to_beginning(partition))

@@ -244,7 +244,7 @@ class KafkaProducer(Generic[K, V]):
     @contextmanager
     def transaction(self, consumer: Any = None) -> Iterator[Self]:
         """Commits at the end, with the consumer's positions if one is given. On any exception it aborts, and the
-        consumer goes back to what it had committed: the same records come again.
+        consumer goes back to what it had committed, or to where it began: the same records come again.
         """
         self.begin_transaction()
         try:
@@ -256,7 +256,7 @@ class KafkaProducer(Generic[K, V]):
         except BaseException:
             self._abort_quietly()
             if consumer is not None:
-                _seek_back(consumer)
+                consumer.seek_to_committed()
             raise
 
     def _abort_quietly(self) -> None:
@@ -355,13 +355,3 @@ def _weakly(producer: KafkaProducer[Any, Any]) -> Callable[..., RecordFuture]:
         return found._slow_send(*asked)
 
     return slow_send
-
-
-def _seek_back(consumer: Any) -> None:
-    """To what is committed; a partition without that, to where its reset policy says."""
-    committed = consumer.committed(consumer.assignment())
-    for partition, offset in committed.items():
-        if offset is not None:
-            consumer.seek(partition, offset)
-        else:
-            consumer.seek_to_beginning(partition)
