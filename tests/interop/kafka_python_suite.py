@@ -5,6 +5,7 @@ The distribution leaves out `test/service.py`, which starts brokers; for one tha
 
 import os
 import sys
+import sysconfig
 import tarfile
 from pathlib import Path
 from typing import NamedTuple
@@ -79,14 +80,23 @@ def run(bootstrap, kafka_version, scratch: Path) -> Outcome:
     return Outcome(first.passed + again.passed, first.skipped + again.skipped, again.failed)
 
 
-def _run(bootstrap, kafka_version, scratch: Path, tests: list[str]) -> Outcome:
+def run_on_our_clients(bootstrap, kafka_version, scratch: Path) -> Outcome:
+    """The tests of producer and consumer with `odradek.compat.kafka_python` in the place of theirs."""
+    source = Path(__file__).parents[2] / "src"
+    places = [source, Path(__file__).parent, sysconfig.get_paths()["purelib"]]
+    environment = {"PYTHONPATH": os.pathsep.join(map(os.fspath, places))}
+    tests = [f"test/integration/test_{part}_integration.py" for part in ("consumer", "producer")]
+    return _run(bootstrap, kafka_version, scratch, [*tests, "-p", "kafka_python_shim"], environment)
+
+
+def _run(bootstrap, kafka_version, scratch: Path, tests: list[str], more: dict[str, str] | None = None) -> Outcome:
     where, report = directory(), scratch / "report.xml"
     settings = {"KAFKA_VERSION": kafka_version, "KAFKA_URI": f"kafka://{bootstrap}", "KAFKA_ROOT": os.fspath(scratch)}
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PYTHON"))}
     command = [os.fspath(where / "venv" / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += [f"--timeout={TEST_SECONDS_MAX}", "--timeout-method=signal", "-o", "log_level=WARNING"]
     command += [f"--junitxml={report}", *tests]
-    environment |= settings
+    environment |= {**settings, **(more or {})}
     with open(scratch / "suite.log", "ab") as log:
         outside.run(command, seconds=RUN_SECONDS_MAX, cwd=where / "suite", env=environment, stdout=log, stderr=log)
     return _outcome(report)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "odradek"
-ALLOWED = ("reactor/adapters/", "client/host/", "serde/plain.py", "cli/", "testing/", "native.py")
+ALLOWED = ("reactor/adapters/", "client/host/", "compat/", "serde/plain.py", "cli/", "testing/", "native.py")
 OUTSIDE = """
     os time random uuid secrets threading socket select selectors asyncio subprocess pathlib
     _thread multiprocessing signal shutil tempfile glob queue concurrent mmap fcntl

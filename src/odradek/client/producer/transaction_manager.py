@@ -18,12 +18,12 @@ The transaction's version says who bumps the epoch, so that nothing late of one 
 | 1 | AddPartitionsToTxn, AddOffsetsToTxn | the same epoch; after an error another one, by InitProducerId |
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from odradek.broken_rule import present
 from odradek.client.core import ANY_BROKER, Backoff, Destination, Send, Versions, coordinator
 from odradek.client.group_metadata import ConsumerGroupMetadata
+from odradek.client.offsets import Offsets
 from odradek.client.producer import transaction_requests as requests
 from odradek.client.producer.batch import NO_PRODUCER, ProducerIdAndEpoch
 from odradek.client.producer.sequencer import Sequencer
@@ -116,7 +116,7 @@ class TransactionManager:
     def begin(self) -> None:
         self._enter(State.IN_TRANSACTION)
 
-    def send_offsets(self, offsets: Mapping[TopicPartition, int], member: ConsumerGroupMetadata) -> None:
+    def send_offsets(self, offsets: Offsets, member: ConsumerGroupMetadata) -> None:
         self._check(State.IN_TRANSACTION)
         commit = requests.txn_offset_commit(self._identity(), member, offsets)
         if self.is_v2:

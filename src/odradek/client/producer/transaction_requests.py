@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from odradek.client.core import GROUP, TRANSACTION, Versions
 from odradek.client.group_metadata import ConsumerGroupMetadata
+from odradek.client.offsets import OffsetAndMetadata, Offsets, with_metadata
 from odradek.client.producer.batch import ProducerIdAndEpoch
 from odradek.protocol import errors
 from odradek.protocol.declare import Request, Response
@@ -154,8 +155,8 @@ def add_offsets(identity: Identity, commit: Ask, group_id: str) -> Ask:
     return Ask(ADD_OFFSETS, make, _coordinator(identity), commit)
 
 
-def txn_offset_commit(identity: Identity, member: ConsumerGroupMetadata, offsets: Mapping[TopicPartition, int]) -> Ask:
-    committed = dict(offsets)
+def txn_offset_commit(identity: Identity, member: ConsumerGroupMetadata, offsets: Offsets) -> Ask:
+    committed = {place: with_metadata(offset) for place, offset in offsets.items()}
 
     def make() -> Request:
         return TxnOffsetCommitRequest(
@@ -195,19 +196,23 @@ def _by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
     return topics
 
 
-def _committed_topics(offsets: Mapping[TopicPartition, int]) -> list[TxnOffsetCommitRequestTopic]:
+def _committed_topics(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> list[TxnOffsetCommitRequestTopic]:
     return [
         TxnOffsetCommitRequestTopic(
             name=topic,
-            partitions=[
-                TxnOffsetCommitRequestPartition(
-                    partition_index=index, committed_offset=offsets[TopicPartition(topic, index)]
-                )
-                for index in indexes
-            ],
+            partitions=[_committed(index, offsets[TopicPartition(topic, index)]) for index in indexes],
         )
         for topic, indexes in _by_topic(offsets).items()
     ]
+
+
+def _committed(index: int, offset: OffsetAndMetadata) -> TxnOffsetCommitRequestPartition:
+    return TxnOffsetCommitRequestPartition(
+        partition_index=index,
+        committed_offset=offset.offset,
+        committed_leader_epoch=offset.leader_epoch,
+        committed_metadata=offset.metadata,
+    )
 
 
 # Answers

@@ -1,0 +1,1 @@
+"""Other people's client APIs on Odradek's clients: switching is one import line."""

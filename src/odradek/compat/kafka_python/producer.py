@@ -1,0 +1,106 @@
+"""kafka-python's KafkaProducer."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+from odradek.client.producer.kafka_producer import KafkaProducer as Producer
+from odradek.compat.kafka_python import configs
+from odradek.compat.kafka_python.future import FutureRecordMetadata
+from odradek.compat.kafka_python.serializer import adapted
+from odradek.compat.kafka_python.structs import offsets_of
+
+NO_HEADERS = -1
+NEWEST_MAGIC = 2
+
+
+class KafkaProducer:
+    """`config` is what was given; names that kafka-python has and this has not are in docs/compat.md."""
+
+    def __init__(self, **given: Any) -> None:
+        self.config = {"api_version": None, **given}
+        own = configs.adapted(given)
+        partitioner = own.pop("partitioner", None)
+        if own.get("retries") == float("inf"):
+            del own["retries"]
+        serializers = {
+            name: adapted(own.pop(name, None), "serialize") for name in ("key_serializer", "value_serializer")
+        }
+        if partitioner is not None:
+            own["partitioner"] = _partitioner(partitioner)
+        self._producer: Producer[Any, Any] = Producer(**serializers, **own)
+
+    def send(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        headers: Iterable[tuple[str, bytes]] | None = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> FutureRecordMetadata:
+        pairs = list(headers or ())
+        sent = self._producer.send(
+            topic, value, key, headers=pairs, partition=partition, timestamp_ms=timestamp_ms or None
+        )
+        size = sum(len(name.encode()) + len(data or b"") for name, data in pairs) if pairs else NO_HEADERS
+        return FutureRecordMetadata(sent, size)
+
+    def flush(self, timeout: float | None = None) -> None:
+        self._producer.flush(timeout)
+
+    def close(self, timeout: float | None = None, null_logger: bool = False) -> None:
+        self._producer.close(timeout)
+
+    def partitions_for(self, topic: str) -> set[int]:
+        return {info.partition for info in self._producer.partitions_for(topic)}
+
+    def bootstrap_connected(self) -> bool:
+        return True
+
+    def metrics(self, raw: bool = False) -> Mapping[Any, Any]:
+        return self._producer.metrics()
+
+    @staticmethod
+    def max_usable_produce_magic(api_version: object) -> int:
+        return NEWEST_MAGIC
+
+    # Transactions
+
+    def init_transactions(self) -> None:
+        self._producer.init_transactions()
+
+    def begin_transaction(self) -> None:
+        self._producer.begin_transaction()
+
+    def send_offsets_to_transaction(self, offsets: Mapping[Any, Any], group_metadata: Any) -> None:
+        """For a group by its name, or by what `group_metadata` of a consumer gave."""
+        from odradek.client.group_metadata import ConsumerGroupMetadata
+
+        who = (group_metadata,) if isinstance(group_metadata, str) else tuple(group_metadata)[:4]
+        self._producer.send_offsets_to_transaction(offsets_of(offsets), ConsumerGroupMetadata(*who))
+
+    def commit_transaction(self) -> None:
+        self._producer.commit_transaction()
+
+    def abort_transaction(self) -> None:
+        self._producer.abort_transaction()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _partitioner(given: Any) -> Any:
+    """Theirs is asked with the key's bytes, all partitions and those that have a leader."""
+
+    def partition(
+        topic: str, key: Any, key_bytes: bytes | None, value: Any, value_bytes: bytes | None, cluster: Any
+    ) -> int:
+        every = sorted(info.partition for info in cluster.partitions(topic))
+        available = sorted(info.partition for info in cluster.available_partitions(topic))
+        chosen: int = given(key_bytes, every, available)
+        return chosen
+
+    return partition
