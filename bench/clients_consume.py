@@ -1,9 +1,9 @@
 """Consuming beside the other Python clients, from one broker of ours, in the same run: CPU time of the whole client
 process per record, its threads included, and how fast it was.
 
-    records     ours by `take` of 500 records and `.value` of each, beside confluent-kafka (`consume(500)`, `.value()`),
+    records     ours by `poll` of 500 records and `.value` of each, beside confluent-kafka (`consume(500)`, `.value()`),
                 kafka-python (`poll`) and aiokafka (`getmany`)
-    Arrow       ours by `take_arrow`: tables, and no Python object per record
+    Arrow       ours by `poll_arrow`: tables, and no Python object per record
 
 A client is a process of its own, its imports and its start are not counted. 100-byte values in batches of 16 KB, four
 partitions. The best of the rounds counts. `python -m bench.clients_consume --help` has options.
@@ -18,11 +18,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "kits"))
+from typing import Any
 
 from bench.wire_client import WireClient, create_topic
+from odradek import KafkaConsumer
 from odradek.protocol.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.records.build import build
@@ -125,38 +124,36 @@ def _cpu_s() -> float:
 
 
 def _ours(bootstrap: str, records: int) -> tuple[float, float]:
-    from fetching_client import fetching
-
-    watch = _Stopwatch(records)
-    with fetching(bootstrap, {TopicPartition(TOPIC, number): 0 for number in range(PARTITIONS)}) as client:
-        take = client.buffer.take
+    with _our_consumer(bootstrap) as consumer:
+        watch = _Stopwatch(records)
         more = True
         while more:
-            found = take(500)
-            if not found:
-                client.wait(1)
-                continue
+            found = consumer.poll(1.0)
             for record in found:
                 record.value  # noqa: B018 - as a program would
-            more = watch.got(len(found))
+            more = watch.got(len(found)) if found else True
         return watch.figures()
 
 
 def _ours_arrow(bootstrap: str, records: int) -> tuple[float, float]:
     import pyarrow  # noqa: F401 - its import is no part of it
 
-    from fetching_client import fetching
-
-    watch = _Stopwatch(records)
-    with fetching(bootstrap, {TopicPartition(TOPIC, number): 0 for number in range(PARTITIONS)}) as client:
+    with _our_consumer(bootstrap) as consumer:
+        watch = _Stopwatch(records)
         more = True
         while more:
-            table = client.buffer.take_arrow(1 << 20)
-            if not table.num_rows:
-                client.wait(1)
-                continue
-            more = watch.got(table.num_rows)
+            table = consumer.poll_arrow(1.0, max_bytes=1 << 20)
+            more = watch.got(table.num_rows) if table.num_rows else True
         return watch.figures()
+
+
+def _our_consumer(bootstrap: str) -> KafkaConsumer[Any, Any]:
+    consumer: KafkaConsumer[Any, Any] = KafkaConsumer(bootstrap_servers=bootstrap, enable_auto_commit=False)
+    places = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
+    consumer.assign(places)
+    for place in places:
+        consumer.seek(place, 0)
+    return consumer
 
 
 def _confluent(bootstrap: str, records: int) -> tuple[float, float]:
