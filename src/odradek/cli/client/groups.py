@@ -11,7 +11,7 @@ from odradek.protocol.topic_partition import TopicPartition
 
 HELP = "groups of consumers: list, show, lag, reset, copy, delete"
 
-KINDS = ("classic", "consumer", "share", "streams")
+KINDS = ("classic", "consumer", "share", "streams")  # what an older broker has is classic, and it does not say so
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -61,14 +61,18 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def _list(options: argparse.Namespace) -> int:
     with admin_of(options) as admin:
-        found = admin.list_groups(states=options.state, kinds=[options.kind] if options.kind else ())
-    groups = [group for group in found.values() if matches(group.group_id, options.patterns)]
+        found = admin.list_groups(states=options.state)
+    groups = [
+        group
+        for group in found.values()
+        if matches(group.group_id, options.patterns) and options.kind in (None, group.kind or KINDS[0])
+    ]
     if options.names:
         for group in groups:
             print(group.group_id)
         return 0
     rows = [
-        {"group": each.group_id, "kind": each.kind, "state": each.state, "protocol": each.protocol_type}
+        {"group": each.group_id, "kind": each.kind or KINDS[0], "state": each.state, "protocol": each.protocol_type}
         for each in groups
     ]
     show(options, rows, {"group": "GROUP", "kind": "KIND", "state": "STATE", "protocol": "PROTOCOL"})

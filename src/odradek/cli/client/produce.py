@@ -16,6 +16,7 @@ from odradek.cli.client.new_records import is_typed, new_records
 from odradek.cli.client.producer_client import producer_of
 from odradek.cli.client.table import counted
 from odradek.cli.client.times import time_ms
+from odradek.cli.client.waiting import told_if_slow
 from odradek.cli.failure import Failure, Refusal
 from odradek.cli.output import OutputLost
 from odradek.cli.progress import Progress
@@ -28,6 +29,7 @@ HELP = "write records: lines, files, JSON, or what the command itself says"
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 ACKS = ("0", "1", "all")
+DELIVERY_TIMEOUTS = 3  # so many times --timeout may a record take, with all attempts
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -109,7 +111,12 @@ def _ensure_partition(admin: "AdminClient", options: argparse.Namespace) -> None
 
 
 def _configs(options: argparse.Namespace) -> dict[str, str]:
-    found = {"max.block.ms": str(round(timeout_s(options) * 1000))}
+    timeout_ms = round(timeout_s(options) * 1000)
+    found = {
+        "max.block.ms": str(timeout_ms),
+        "request.timeout.ms": str(timeout_ms),
+        "delivery.timeout.ms": str(DELIVERY_TIMEOUTS * timeout_ms),
+    }
     if options.compression is not None:
         found["compression.type"] = options.compression
     if options.acks is not None:
@@ -144,6 +151,8 @@ class _Writer:
 
     def write(self) -> None:
         progress = Progress("records written")
+        if self._waits:
+            print("each line is a record; Ctrl-D ends", file=sys.stderr)
         for record in new_records(self._options):
             self._rate.wait()
             future = self._producer.send(
@@ -160,7 +169,8 @@ class _Writer:
             if self._error is not None:
                 break
             progress.advance()
-        self._producer.flush()
+        with told_if_slow("waiting until all records are acknowledged"):
+            self._producer.flush()
         progress.done()
         if self._error is not None:
             raise self._error

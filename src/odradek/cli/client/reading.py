@@ -39,9 +39,17 @@ def consumer_configs(options: argparse.Namespace) -> dict[str, str]:
 
 def read(options: argparse.Namespace, wanted: Wanted, printer: Printer, passes: Passes | None) -> int:
     """How many records were printed."""
-    limit = wanted.number
-    printed = 0
     waiting = _Waiting()
+    try:
+        return _read(options, wanted, printer, passes, waiting)
+    finally:
+        waiting.clear()
+
+
+def _read(
+    options: argparse.Namespace, wanted: Wanted, printer: Printer, passes: Passes | None, waiting: "_Waiting"
+) -> int:
+    limit, printed = wanted.number, 0
     for records in batches(options, wanted):
         waiting.tell(records)
         chosen = records if passes is None else [record for record in records if passes(record)]
@@ -86,6 +94,10 @@ class _Waiting:
             self._from = float("inf")
         elif time.monotonic() >= self._from:
             self._status.show("waiting for records; Ctrl-C ends")
+
+    def clear(self) -> None:
+        if self._status is not None:
+            self._status.clear()
 
 
 class Left:
