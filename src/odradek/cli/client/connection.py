@@ -118,13 +118,15 @@ def _meant(near: list[str]) -> str:
 def told_errors() -> Iterator[None]:
     """What goes wrong with a cluster as one line: nobody who types a command wants a traceback."""
     from odradek.config.errors import ConfigError, one_line
-    from odradek.protocol.errors import KafkaError
+    from odradek.protocol.errors import EncodeError, KafkaError
 
     logging.getLogger("odradek.client").setLevel(logging.ERROR)
     try:
         yield
     except KafkaError as error:
         raise Refusal(one_line(_told(error))) from None
+    except EncodeError as error:
+        raise Refusal(f"the broker is too old for this: {one_line(str(error))}") from None
     except ConfigError as error:
         raise Failure(str(error)) from None
 
