@@ -512,7 +512,7 @@ class Told(RebalanceListener):
 
 
 class TestGroups:
-    @pytest.mark.contract("B83", "B85", "B76")
+    @pytest.mark.contract("B83", "B85", "B76", "B49")
     def test_one_member_has_all(self, cluster, group, kind):
         topic = cluster.topic(3, 4)
         with cluster.consumer(topic, group=group, kind=kind) as consumer:
@@ -570,7 +570,7 @@ class TestGroups:
             polled_until([one], lambda: len(one.assignment()) == 2)
         assert listener.told[-1] == ("revoked", places(topic, 2))
 
-    @pytest.mark.contract("B89", "B65")
+    @pytest.mark.contract("B89", "B65", "B81", "B75")
     def test_callbacks_may_commit_and_seek(self, cluster, group, kind):
         (place,) = places(cluster.topic(1, 10), 1)
         with cluster.consumer(group=group, kind=kind, enable_auto_commit=False) as consumer:

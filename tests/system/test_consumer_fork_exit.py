@@ -72,6 +72,7 @@ ended_well(in_child(work))
     )
 
 
+@pytest.mark.contract("B96")
 def test_a_program_that_never_closes_leaves_its_group(broker):
     text = CONSUMER + 'reader = consumer("unclosed"); assert reader.poll(10); print(time.monotonic(), flush=True)'
     done, seconds = seconds_to_end(text, broker.bootstrap)

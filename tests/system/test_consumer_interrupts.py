@@ -37,6 +37,7 @@ def left_behind(broker, group):
         return len(admin.describe_groups([group])[group].members), committed[PLACE].offset if committed else 0
 
 
+@pytest.mark.contract("B94")
 def test_three_hundred_interrupts_of_polls_and_commits(broker):
     told = runs_well(
         STRIKES

@@ -149,6 +149,9 @@ class Caller:
         if not wanted:
             await self.unsubscribe()
             return
+        group = self.settings.group
+        if group is not None and not group.speaks_epochs and not group.assignors:
+            raise RuntimeError("no assignor is configured: set partition.assignment.strategy")
         if self._is_assigned:
             raise RuntimeError("this consumer was assigned partitions: unsubscribe() before you subscribe")
         if self.subscription and (self.subscription.pattern is None) != (wanted.pattern is None):
