@@ -110,6 +110,10 @@ class RecordSender:
     # A turn
 
     def look(self, now_ms: int) -> None:
+        is_hurried = self.hurries > 0 or self.accumulator.pool.waiting > 0
+        if is_hurried and not self.lines.is_hurried:
+            self.lines.hurry(now_ms)
+        self.lines.is_hurried = is_hurried
         for queue in self.accumulator.take_touched():
             self._take_in(queue, now_ms)
         manager = self.manager
@@ -117,10 +121,6 @@ class RecordSender:
             self._keep_identity(manager, now_ms)
         if self.incomplete:
             self._expire(now_ms)
-        is_hurried = self.hurries > 0 or self.accumulator.pool.waiting > 0
-        if is_hurried and not self.lines.is_hurried:
-            self.lines.hurry(now_ms)
-        self.lines.is_hurried = is_hurried
         self.lines.expire(now_ms)
         self.wants_metadata = self.wants_metadata or bool(self.lines.leaderless)
 
