@@ -159,13 +159,31 @@ def deliver(
     """Appends the records to `out` and moves the position over them. False, and nothing has happened, if they are not
     to be handed out any more: the position has changed meanwhile, or the partition is paused or about to be revoked.
     """
-    chunks = state.chunks
-    if state.is_held or chunk.generation != state.generation or chunk.generation == state.failed_generation:
-        return False
-    if not chunks or chunks[0] is not chunk:
-        return False
+    before = len(out)
     out.extend(records)
-    state.position, state.position_epoch = _position_after(chunk, stop)
+    if _commit(state, chunk, stop, *_position_after(chunk, stop)):
+        return True
+    del out[before:]
+    return False
+
+
+def _commit(state: "AssignedPartition", chunk: "Chunk", stop: int, position: int, epoch: int) -> bool:
+    """Whether it is still to be handed out; then the position is moved.
+
+    From the first look to the last change there is no call and no jump back, where alone Python lets another thread go
+    on: keep it so.
+    """
+    chunks, generation = state.chunks, chunk.generation
+    if (
+        state.is_held
+        or generation != state.generation
+        or generation == state.failed_generation
+        or not chunks
+        or chunks[0] is not chunk
+    ):
+        return False
+    state.position = position
+    state.position_epoch = epoch
     chunk.row = stop
     if stop == chunk.stop and chunk.error is None:
         chunks.popleft()
