@@ -40,7 +40,7 @@ def producer(broker):
 
 def consumer(broker, *topics, **given):
     given.setdefault("auto_offset_reset", "earliest")
-    return KafkaConsumer(*topics, bootstrap_servers=broker, consumer_timeout_ms=200, **given)
+    return KafkaConsumer(*topics, bootstrap_servers=broker, consumer_timeout_ms=200, fetch_max_wait_ms=50, **given)
 
 
 def read(reader, count):

@@ -26,7 +26,7 @@ class KafkaProducer:
             name: adapted(own.pop(name, None), "serialize") for name in ("key_serializer", "value_serializer")
         }
         if partitioner is not None:
-            own["partitioner"] = _partitioner(partitioner)
+            own["partitioner"] = asked_as_theirs(partitioner)
         self._producer: Producer[Any, Any] = Producer(**serializers, **own)
 
     def send(
@@ -92,7 +92,7 @@ class KafkaProducer:
         self.close()
 
 
-def _partitioner(given: Any) -> Any:
+def asked_as_theirs(given: Any) -> Any:
     """Theirs is asked with the key's bytes, all partitions and those that have a leader."""
 
     def partition(
