@@ -83,6 +83,7 @@ class ProducerSession:
         self._lost: dict[int, KafkaError] = {}
         self._flushes: list[tuple[set[SentBatch], Pending[None]]] = []
         self._timer: Timer | None = None
+        self._look_again_ms: int | None = None
         self._is_closed = False
         self._stalled_since_ms: dict[int, int] = {}
         loop.spawn(self._watch_metadata()).is_observed = True
@@ -296,6 +297,15 @@ class ProducerSession:
             if request is None:
                 return
             self._send(node_id, request)
+        if self.sender.lines.lines[node_id]:
+            self._look_again_at(node_id, now_ms)
+
+    def _look_again_at(self, node_id: int, now_ms: int) -> None:
+        """It cannot take a request now. When it can be connected to again, or is throttled no more, nobody tells."""
+        delay_ms = self._client.poll_delay_ms(node_id)
+        if delay_ms:
+            due_ms = now_ms + delay_ms
+            self._look_again_ms = due_ms if self._look_again_ms is None else min(due_ms, self._look_again_ms)
         if self.settings.availability_timeout_ms:
             self._note_stalled(node_id, now_ms)
 
@@ -375,6 +385,9 @@ class ProducerSession:
     def _set_timer(self, now_ms: int) -> None:
         """A timer that is too early finds nothing to do, and is cheaper than a new one in every turn."""
         deadline_ms = self.sender.deadline_ms()
+        if self._look_again_ms is not None:
+            deadline_ms = self._look_again_ms if deadline_ms is None else min(deadline_ms, self._look_again_ms)
+            self._look_again_ms = None
         if deadline_ms is None:
             return
         timer = self._timer
