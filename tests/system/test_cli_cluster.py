@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import time
 
 import pytest
 
@@ -10,10 +11,15 @@ import outside
 import started
 from cli_shell import SECONDS_MAX, STEP_S_MAX, Shell, terminals
 
+AUTHORIZER = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
+
 
 @pytest.fixture(scope="module")
 def odradek(tmp_path_factory):
-    with started.broker() as (host, port):
+    with started.broker(properties=AUTHORIZER) as (host, port):
         yield Shell(f"{host}:{port}", tmp_path_factory.mktemp("home"))
 
 
@@ -107,6 +113,34 @@ def test_configs_and_the_cluster(odradek):
     assert odradek.json("quorum", "replicas")[0]["role"] == "leader"
     assert odradek.json("transactions", "list") == []
     assert odradek.json("transactions", "hanging") == []
+
+
+def until(condition):
+    deadline = time.monotonic() + STEP_S_MAX
+    while not condition():
+        assert time.monotonic() < deadline
+
+
+def test_who_may_do_what(odradek):
+    made = odradek.json("acls", "allow", "alice", "read", "describe", "--topic", "or", "--prefix")
+    assert [(each["principal"], each["operation"], each["pattern"]) for each in made] == [
+        ("User:alice", "read", "prefixed"),
+        ("User:alice", "describe", "prefixed"),
+    ]
+    odradek("acls", "deny", "*", "write", "--cluster")
+    until(lambda: len(odradek.json("acls", "list")) == 3)
+    assert odradek.json("acls", "list", "--principal", "alice") == made
+    odradek("acls", "delete", "--principal", "alice", "--execute")
+    until(lambda: [each["principal"] for each in odradek.json("acls", "list")] == ["User:*"])
+    assert odradek.refused("acls", "allow", "alice", "raed", "--cluster", status=2).endswith("did you mean read?")
+    assert odradek.refused("acls", "delete", status=2).startswith("odradek: which rules?")
+
+    odradek("users", "set", "alice", "--mechanism", "256", input="secret\n")
+    until(lambda: odradek.json("users", "list"))
+    assert odradek.json("users", "list") == [{"user": "alice", "mechanism": "SCRAM-SHA-256", "iterations": 4096}]
+    assert odradek.refused("users", "delete", "alic").endswith("did you mean alice?")
+    odradek("users", "delete", "alice", "--execute")
+    until(lambda: not odradek.json("users", "list"))
 
 
 def test_a_context_instead_of_an_address(odradek):

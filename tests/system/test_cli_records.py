@@ -200,6 +200,16 @@ def test_a_terminal_sees_nothing_that_could_hurt_it(odradek, terminal):
     assert screen.interrupt() == 130
 
 
+def test_how_fast_it_is(odradek):
+    (written,) = odradek.json("bench", "produce", "scratch", "--create", "-n", "2500", "--size", "10")
+    assert written["records"] == 2500
+    assert written["records_per_s"] > 0
+    (read,) = odradek.json("bench", "consume", "scratch")
+    assert read["records"] == 2501, "with the one that was sent to be connected"
+    odradek("topics", "create", "bare")
+    assert "bare is empty" in odradek.refused("bench", "consume", "bare", status=2)
+
+
 def test_what_cannot_be_written(odradek):
     assert odradek.refused("produce", "nowhere", "x").endswith("--create makes it")
     odradek("produce", "nowhere", "x", "--create")

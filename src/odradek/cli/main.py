@@ -19,6 +19,8 @@ COMMANDS = {
     "produce": ("client.produce", "write records: lines, files, JSON, or what the command itself says"),
     "copy": ("client.copy", "copy records from a topic into another, in this cluster or into another one"),
     "configs": ("client.configs", "configs of topics, brokers, groups and clients: list, show, set, unset"),
+    "acls": ("client.acls", "who may do what: list, allow, deny, delete"),
+    "users": ("client.users", "users that log in with SCRAM: list, set, delete"),
     "cluster": ("client.cluster", "the cluster: info, health, features"),
     "transactions": ("client.transactions", "transactions: list, show, abort, hanging"),
     "quorum": ("client.quorum", "the controllers that keep the metadata: status, replicas"),
