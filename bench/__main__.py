@@ -17,6 +17,7 @@ PARTS = {
     "broker": "the broker beside Apache Kafka",
     "coordinators": "groups and transactions beside Apache Kafka",
     "sessions": "idle fetch sessions beside Apache Kafka",
+    "clients_produce": "producing beside other Python clients",
     "clients_consume": "consuming beside other Python clients",
 }
 
