@@ -13,7 +13,7 @@ from odradek.records.record import Record
 from odradek.records.writer import record_batch
 
 PLACE = TopicPartition("t", 0)
-BATCHES, PER_BATCH = 3000, 5
+BATCHES, PER_BATCH = 1000, 5
 JOIN_S_MAX = 60
 
 
