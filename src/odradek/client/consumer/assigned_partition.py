@@ -34,6 +34,7 @@ class AssignedPartition:
         "fetch_offset",
         "generation",
         "high_watermark",
+        "is_heard_of",
         "is_held",
         "is_paused",
         "is_queued",
@@ -65,6 +66,7 @@ class AssignedPartition:
         self.needs_validation = False  # the leader is new: it may not have what was read from the one before
         self.leader_epoch = UNKNOWN  # the latest that this partition was compared with
         self.retry_at_ms = 0
+        self.is_heard_of = False  # a broker has answered a fetch of it
         self.high_watermark = self.last_stable_offset = self.log_start_offset = UNKNOWN
         self.preferred_replica = UNKNOWN
         self.preferred_until_ms = 0

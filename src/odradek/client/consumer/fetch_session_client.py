@@ -99,10 +99,14 @@ class FetchSession:
     def partitions(self) -> set[TopicPartition]:
         return set(self._asks)
 
-    def step(self, wanted: Mapping[TopicPartition, FetchAsk]) -> SessionStep:
-        """The next request of this session, which is about exactly these partitions."""
+    def step(self, wanted: Mapping[TopicPartition, FetchAsk], unheard: Iterable[TopicPartition] = ()) -> SessionStep:
+        """The next request of this session, which is about exactly these partitions.
+
+        Of those that are `unheard` nothing is known: they were taken away and have come back. If the session has them
+        still, the broker would not tell of them before there is news, so another session begins.
+        """
         has_ids = all(ask.topic_id != ZERO_UUID for ask in wanted.values())
-        if has_ids != self._has_ids and self._epoch != FIRST_EPOCH:
+        if self._epoch != FIRST_EPOCH and (has_ids != self._has_ids or any(place in self._asks for place in unheard)):
             self._begin_anew()
         self._has_ids = has_ids
         before, self._asks = self._asks, dict(wanted)

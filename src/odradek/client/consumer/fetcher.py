@@ -265,7 +265,8 @@ class Fetcher:
             self._turns += 1
             at = self._turns % len(ready)
             ready = ready[at:] + ready[:at]
-        step = node.session.step({state.place: self._ask(state) for state in ready})
+        unheard = [state.place for state in ready if not state.is_heard_of]
+        step = node.session.step({state.place: self._ask(state) for state in ready}, unheard)
         max_wait_ms = min(DRAIN_MS, self._config.max_wait_ms) if is_soon else self._config.max_wait_ms
         fetch = node.in_flight = NodeFetch(node, step, reserved_bytes, max_wait_ms)
         for state in ready:
@@ -332,6 +333,7 @@ class Fetcher:
                 state.asked = None
 
     def _take_over(self, fetch: NodeFetch, state: AssignedPartition, data: PartitionData, now_ms: int) -> None:
+        state.is_heard_of = True
         if data.error_code:
             self._refused(fetch, state, data.error_code, now_ms)
             return

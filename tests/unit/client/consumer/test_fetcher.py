@@ -207,6 +207,20 @@ def test_what_stays_assigned_keeps_its_state_and_what_goes_is_dropped():
     assert story.subscriptions.position(T1) == 2
 
 
+def test_a_partition_that_went_and_came_back_is_told_of_again():
+    story = FetchStory({"t": 1}).begin(T0)
+    story.answer()
+    assert story.subscriptions.lag(T0) == 0
+    story.assign()  # a rebalance takes it away while a fetch of it is on its way, and gives it back
+    story.assign(T0)
+    story.subscriptions.seek(T0, 0)
+    story.answer()
+    (out,) = story.out
+    assert out.request.session_epoch == 0, "the session has it, and the broker has nothing new to say"
+    story.answer()
+    assert story.subscriptions.lag(T0) == 0
+
+
 # Where to begin
 
 
