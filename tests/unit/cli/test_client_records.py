@@ -11,6 +11,9 @@ from odradek.cli.client import record_decode, record_filter, record_format, reco
 from odradek.cli.client.escaping import escaped, shown, unescaped
 from odradek.cli.failure import Failure
 from odradek.client.consumer.pure_records import ConsumerRecord
+from odradek.serde import AvroSerde, SchemaRegistry
+from odradek.serde.registry import RegistryError
+from schema_registry import schema_registry
 
 RECORD = ConsumerRecord(
     "orders",
@@ -139,10 +142,28 @@ def test_what_is_something_else(form, data):
     assert record_decode.decoder(form)(data) is None
 
 
-@pytest.mark.parametrize("form", ["", "avro", "sq", ">z"])
+@pytest.mark.parametrize("form", ["", "proto", "sq", ">z"])
 def test_a_decoder_that_there_is_not(form):
     with pytest.raises(Failure, match="--decode"):
         record_decode.decoder(form)
+
+
+def test_avro_by_the_schemas_of_a_registry():
+    pytest.importorskip("fastavro", reason="fastavro is not installed; install the extra avro")
+    fields = [{"name": "id", "type": "long"}, {"name": "raw", "type": "bytes"}]
+    with schema_registry() as server:
+        written = AvroSerde(SchemaRegistry(server.url), {"type": "record", "name": "Order", "fields": fields})
+        data = written.serialize("orders", (), {"id": 3, "raw": b"\xff"})
+        decode = record_decode.decoders(["avro"], server.url).value
+        assert decode(data).value == {"id": 3, "raw": {"base64": "/w=="}}
+        assert decode(b"something else") is None
+        with pytest.raises(RegistryError):
+            decode(b"\0\0\0\0\x63x")
+
+
+def test_avro_needs_a_registry():
+    with pytest.raises(Failure, match="--registry URL"):
+        record_decode.decoders(["avro"])
 
 
 def test_decoders_of_key_and_value():

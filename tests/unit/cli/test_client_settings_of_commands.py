@@ -14,7 +14,7 @@ from odradek.cli.main import COMMANDS, flags_behind_words, main
 
 @pytest.fixture(autouse=True)
 def home(tmp_path, monkeypatch):
-    for name in ("ODRADEK_BOOTSTRAP", "ODRADEK_CONTEXT"):
+    for name in ("ODRADEK_BOOTSTRAP", "ODRADEK_CONTEXT", "ODRADEK_REGISTRY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", os.fspath(tmp_path))
     return tmp_path
@@ -229,7 +229,8 @@ def test_flags_may_stand_between_words(given, first):
         (["consume", "orders", "-n", "-3"], "a number of records is not negative"),
         (["consume", "orders", "--json", "-f", "%s"], "two ways to print: choose one"),
         (["consume", "orders", "-f", "%y"], "there is no %y"),
-        (["consume", "orders", "--decode", "avro"], "--decode avro: expected json"),
+        (["consume", "orders", "--decode", "proto"], "--decode proto: expected json"),
+        (["consume", "orders", "--decode", "avro"], "--decode avro needs the schema registry"),
         (["consume", "orders", "--grep", "("], "it is no regular expression"),
         (["consume", "orders", "--from-beginning"], "(did you mean --from start?)"),
         (["produce", "orders", "x", "--rate", "0"], "above 0"),

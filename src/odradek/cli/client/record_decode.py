@@ -1,4 +1,4 @@
-"""`consume --decode`: keys and values as what they mean: json, or numbers by the codes of Python's struct, as >iq."""
+"""`consume --decode`: keys and values as what they mean: json, avro, or numbers by codes of Python's struct, as >iq."""
 
 import json
 import re
@@ -6,8 +6,10 @@ import struct
 from collections.abc import Callable, Iterable
 
 from odradek.cli.client.escaping import shown
-from odradek.cli.client.record_json import Decoded
+from odradek.cli.client.record_json import Decoded, bytes_form
 from odradek.cli.failure import Failure
+
+REGISTRY_VARIABLE = "ODRADEK_REGISTRY"
 
 Decode = Callable[[bytes], Decoded | None]
 
@@ -22,14 +24,17 @@ class Decoders:
         self.value = value
 
 
-def decoders(given: Iterable[str]) -> Decoders:
-    """`json`, `>iq`, `key=>q`, `value=json`: of the value unless it says key. Failure for what is none."""
+def decoders(given: Iterable[str], registry: str | None = None) -> Decoders:
+    """`json`, `avro`, `>iq`, `key=>q`, `value=json`: of the value unless it says key. Failure for what is none.
+
+    `registry` is the address of the schema registry that Avro needs.
+    """
     found = Decoders()
     for text in given:
         part, equals, form = text.partition("=")
         if not equals or part not in ("key", "value"):
             part, form = "value", text
-        setattr(found, part, decoder(form))
+        setattr(found, part, _avro(registry) if form == "avro" else decoder(form))
     return found
 
 
@@ -38,7 +43,7 @@ def decoder(form: str) -> Decode:
         return _json
     if not form or not _CODES.match(form):
         raise Failure(
-            f"--decode {form}: expected json, or codes such as >iq (an int and a long) or >is (an int, then text)"
+            f"--decode {form}: expected json, avro, or codes such as >iq (an int and a long) or >is (an int, then text)"
         )
     try:
         struct.calcsize(form.removesuffix("s"))
@@ -52,6 +57,35 @@ def decoded_text(decoded: Decoded) -> str:
     if isinstance(decoded.value, list) and not any(isinstance(each, (list, dict)) for each in decoded.value):
         return " ".join(map(str, decoded.value))
     return json.dumps(decoded.value, ensure_ascii=False)
+
+
+def _avro(address: str | None) -> Decode:
+    """As it was written: the registry has the schema of each record."""
+    from odradek.serde import AvroSerde, SchemaRegistry
+    from odradek.serde.errors import SerializationError
+    from odradek.serde.registry import RegistryError
+
+    if address is None:
+        raise Failure(f"--decode avro needs the schema registry: --registry URL, or ${REGISTRY_VARIABLE}")
+    try:
+        serde = AvroSerde(SchemaRegistry(address), reads_as_written=True)
+    except (ImportError, ValueError) as error:
+        raise Failure(f"--decode avro: {error}") from None
+
+    def decode(data: bytes) -> Decoded | None:
+        try:
+            return Decoded(json.loads(json.dumps(serde.deserialize("", (), data), default=_plain)))
+        except RegistryError:
+            raise  # which concerns all that follow, too
+        except SerializationError:
+            return None
+
+    return decode
+
+
+def _plain(value: object) -> object:
+    """What Avro has and JSON has not: bytes, dates, decimals."""
+    return bytes_form(value) if isinstance(value, bytes) else str(value)
 
 
 def _json(data: bytes) -> Decoded | None:

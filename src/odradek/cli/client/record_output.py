@@ -1,6 +1,7 @@
 """How `consume` prints: the value of each record on a line, a format, or JSON."""
 
 import argparse
+import os
 import select
 import sys
 from collections.abc import Iterable
@@ -31,14 +32,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FORM",
-        help="values as json, or as numbers by the codes of Python's struct: '>iq'; key=FORM for keys",
+        help="values as json, avro, or numbers by the codes of Python's struct: '>iq'; key=FORM for keys",
     )
+    add("--registry", metavar="URL", help="the schema registry, for avro (default: $ODRADEK_REGISTRY)")
 
 
 def printer_of(options: argparse.Namespace) -> "Printer":
     if options.json and (options.format or options.long):
         raise Failure("--json and a format are two ways to print: choose one")
-    decoders = record_decode.decoders(options.decode)
+    registry = options.registry or os.environ.get(record_decode.REGISTRY_VARIABLE)
+    decoders = record_decode.decoders(options.decode, registry)
     if options.json:
         return Printer(lambda record: _json_line(record, decoders))
     text = options.format or (LONG if options.long else DEFAULT)
