@@ -30,3 +30,8 @@ class FetchNode:
         self.attempts = 0
         self.retry_at_ms = 0
         self.drain_until_ms: int | None = None
+
+    def ended(self, fetch: NodeFetch) -> None:
+        """Another may have taken its place: the one that ends the session does not wait for it."""
+        if self.in_flight is fetch:
+            self.in_flight = None

@@ -32,12 +32,13 @@ from typing import NamedTuple
 from odradek.broken_rule import instance
 from odradek.channel.core import ByVersion, Send, broker
 from odradek.channel.metadata import Metadata
-from odradek.client.consumer.assigned_partition import UNKNOWN, AssignedPartition
+from odradek.client.consumer.assigned_partition import AssignedPartition
 from odradek.client.consumer.chunk import Chunk
 from odradek.client.consumer.fetch_buffer import FetchBuffer
 from odradek.client.consumer.fetch_config import FetchConfig
 from odradek.client.consumer.fetch_errors import FetchOffsetOutOfRange, RecordTooLargeToFetch
 from odradek.client.consumer.fetch_node import FetchNode, NodeFetch
+from odradek.client.consumer.fetch_placement import FetchPlacement, Placed
 from odradek.client.consumer.fetch_session_client import FetchAsk, answered_partitions
 from odradek.client.consumer.fetch_trouble import tell, truncated
 from odradek.client.consumer.subscription_state import SubscriptionState
@@ -89,6 +90,7 @@ class Fetcher:
         "_is_closing",
         "_metadata",
         "_nodes",
+        "_placement",
         "_subscriptions",
         "_turns",
     )
@@ -101,6 +103,7 @@ class Fetcher:
         self._buffer = buffer
         self._config = config
         self._nodes: dict[int, FetchNode] = {}
+        self._placement = FetchPlacement(subscriptions, metadata)
         self._deadline_ms: int | None = None
         self._turns = 0
         self._is_closing = False
@@ -137,9 +140,10 @@ class Fetcher:
         if self._is_closing:
             return [send for node in self._nodes.values() if (send := self._end(node)) is not None]
         self._fetch_refused_again(now_ms)
-        by_node = self._by_node(now_ms)
-        sends = [send for node in list(self._nodes.values()) if (send := self._end_unused(node, by_node)) is not None]
-        return sends + self._fetches(by_node, now_ms)
+        placed = self._placement.by_node(now_ms)
+        self._look_for_leaders(now_ms)
+        sends = [send for node in list(self._nodes.values()) if (send := self._end_unused(node, placed)) is not None]
+        return sends + self._fetches(placed, now_ms)
 
     def deadline(self) -> int | None:
         return self._deadline_ms
@@ -147,7 +151,7 @@ class Fetcher:
     def answered(self, token: object, response: Response, now_ms: int) -> None:
         fetch = instance(token, NodeFetch, "a fetcher's token is its fetch")
         node = fetch.node
-        node.in_flight = None
+        node.ended(fetch)
         if fetch.is_end:
             return
         answer = instance(response, FetchResponse, "a fetch is answered by one")
@@ -164,7 +168,7 @@ class Fetcher:
 
     def failed(self, token: object, now_ms: int) -> None:
         fetch = instance(token, NodeFetch, "a fetcher's token is its fetch")
-        fetch.node.in_flight = None
+        fetch.node.ended(fetch)
         if fetch.is_end:
             return
         fetch.node.session.failed()
@@ -184,52 +188,41 @@ class Fetcher:
                 state.fetch_again()
                 state.retry_at_ms = now_ms + self._config.backoff.after(0)
 
-    def _by_node(self, now_ms: int) -> dict[int, _Wanted]:
-        found: dict[int, _Wanted] = {}
-        lacks_leader = False
-        for state in self._subscriptions:
+    def _look_for_leaders(self, now_ms: int) -> None:
+        if any(state.is_fetchable for state in self._placement.homeless):
+            self._metadata.request_update(resets_backoff=False)
+            self._wake_at(now_ms + self._config.backoff.after(0))
+
+    def _fetches(self, placed: Placed, now_ms: int) -> list[Send]:
+        """To every broker that has something for us and is not asked yet, as far as there is room for its answer."""
+        idle = [node for node in map(self._node, placed) if node.in_flight is None]
+        wanted = {node.id: self._wanted(placed[node.id], now_ms) for node in idle}
+        due = [node for node in idle if self._is_due(node, wanted[node.id], now_ms)]
+        self._buffer.wants_room = any(some.full for some in wanted.values())
+        used_bytes = self.reserved_bytes + self.buffered_bytes if due else 0
+        sends: list[Send] = []
+        for left, node in zip(range(len(due), 0, -1), due, strict=True):
+            ready, full = wanted[node.id]
+            reserved_bytes = self._reservation(len(ready), left, used_bytes)
+            if reserved_bytes:
+                used_bytes += reserved_bytes
+                sends.append(self._fetch(node, ready, reserved_bytes, is_soon=bool(full)))
+            else:
+                self._buffer.wants_room = True
+        return sends
+
+    def _wanted(self, states: list[AssignedPartition], now_ms: int) -> _Wanted:
+        wanted = _Wanted([], [])
+        for state in states:
             if not state.is_fetchable:
                 continue
-            node_id = self._read_from(state, now_ms)
-            if node_id is None:
-                lacks_leader = True
-                continue
-            wanted = found.setdefault(node_id, _Wanted([], []))
             if now_ms < state.retry_at_ms:
                 self._wake_at(state.retry_at_ms)
             elif state.buffered_bytes <= self._config.partition_max_bytes:
                 wanted.ready.append(state)
             elif not state.is_paused:
                 wanted.full.append(state)
-        if lacks_leader:
-            self._metadata.request_update(resets_backoff=False)
-            self._wake_at(now_ms + self._config.backoff.after(0))
-        return found
-
-    def _read_from(self, state: AssignedPartition, now_ms: int) -> int | None:
-        """The broker to read this partition from; None while its leader is not known."""
-        cluster = self._metadata.cluster
-        if state.preferred_replica != UNKNOWN:
-            if now_ms < state.preferred_until_ms and cluster.node(state.preferred_replica) is not None:
-                return state.preferred_replica
-            state.forget_preferred()
-        leader = cluster.leader(*state.place)
-        return None if leader is None else leader.id
-
-    def _fetches(self, by_node: dict[int, _Wanted], now_ms: int) -> list[Send]:
-        idle = [self._node(node_id) for node_id in by_node if self._node(node_id).in_flight is None]
-        due = [node for node in idle if self._is_due(node, by_node[node.id], now_ms)]
-        self._buffer.wants_room = any(by_node[node.id].full for node in idle)
-        sends: list[Send] = []
-        for left, node in zip(range(len(due), 0, -1), due, strict=True):
-            ready = by_node[node.id].ready
-            reserved_bytes = self._reservation(len(ready), left)
-            if reserved_bytes == 0:
-                self._buffer.wants_room = True
-                continue
-            is_soon = bool(by_node[node.id].full)
-            sends.append(self._fetch(node, ready, reserved_bytes, is_soon=is_soon))
-        return sends
+        return wanted
 
     def _is_due(self, node: FetchNode, wanted: _Wanted, now_ms: int) -> bool:
         if not wanted.full:
@@ -247,12 +240,11 @@ class Fetcher:
                 return False
         return True
 
-    def _reservation(self, partitions: int, nodes: int) -> int:
-        """How much a request about so many partitions may bring, of so many nodes that share what is free; 0: it has to
-        wait until there is room.
+    def _reservation(self, partitions: int, nodes: int, used_bytes: int) -> int:
+        """How much a request about so many partitions may bring, of so many nodes that share what is not used; 0: it
+        has to wait until there is room.
         """
         config = self._config
-        used_bytes = self.reserved_bytes + self.buffered_bytes
         wanted_bytes = min(config.max_bytes, partitions * config.partition_max_bytes)
         if used_bytes == 0:
             return max(1, min(wanted_bytes, config.buffer_bytes // nodes))
@@ -295,19 +287,14 @@ class Fetcher:
 
     # The end of a session
 
-    def _end_unused(self, node: FetchNode, by_node: dict[int, _Wanted]) -> Send | None:
+    def _end_unused(self, node: FetchNode, placed: Placed) -> Send | None:
         """Nothing is read from this broker any more: it need not remember what was."""
-        if node.id in by_node or node.in_flight is not None or self._is_read_from(node.id):
+        if node.id in placed or node.in_flight is not None or self._placement.homeless:
             return None
         send = self._end(node)
         if send is None:
             del self._nodes[node.id]
         return send
-
-    def _is_read_from(self, node_id: int) -> bool:
-        """Some partition has its leader there, whether or not it is fetched at the moment."""
-        leaders = (self._metadata.cluster.leader(*state.place) for state in self._subscriptions)
-        return any(leader is None or leader.id == node_id for leader in leaders)
 
     def _end(self, node: FetchNode) -> Send | None:
         step = node.session.ending()
@@ -342,8 +329,8 @@ class Fetcher:
             truncated(self._subscriptions, self._buffer, state, parted.end_offset, parted.epoch)
             return
         if data.preferred_read_replica >= 0:
-            state.preferred_replica = data.preferred_read_replica
-            state.preferred_until_ms = now_ms + self._config.preferred_replica_ms
+            until_ms = now_ms + self._config.preferred_replica_ms
+            self._placement.prefer(state, data.preferred_read_replica, until_ms)
         state.high_watermark = data.high_watermark
         state.last_stable_offset = data.last_stable_offset
         if data.log_start_offset >= 0:

@@ -799,3 +799,33 @@ def test_one_batch_that_is_larger_than_everything_passes_alone():
     assert story.take() == {T0: [0]}
     story.answer()
     assert story.take() == {T0: [1]}
+
+
+def test_a_slow_reader_of_many_partitions_stays_within_the_bound_and_gets_all():
+    config = FetchConfig(partition_max_bytes=1000, buffer_bytes=20_000)
+    places = [TopicPartition("t", number) for number in range(300)]
+    story = FetchStory({"t": 300}, nodes=6, config=config)
+    for place in places:
+        for _ in range(2):
+            story.log(*place).append(2, size=300)
+    story.begin(*places)
+    seen = {place: [] for place in places}
+    for step in range(4000):
+        assert story.validate() <= config.buffer_bytes
+        if story.out:
+            story.answer()
+        if step % 3 == 0:
+            for place, offsets in story.take(7).items():
+                seen[place] += offsets
+        story.wait(DRAIN_MS)
+        if sum(map(len, seen.values())) == 4 * len(places):
+            break
+    assert seen == dict.fromkeys(places, [0, 1, 2, 3])
+
+
+def test_nothing_is_looked_at_while_every_broker_is_asked(monkeypatch):
+    """A consumer of a thousand partitions is polled often: what it does then must not grow with them."""
+    story = FetchStory({"t": 50}, nodes=2).begin(*[("t", number) for number in range(50)])
+    assert len(story.out) == 2
+    monkeypatch.setattr(type(story.subscriptions), "__iter__", None)
+    assert story.fetcher.poll(story.now_ms) == []
