@@ -2,6 +2,7 @@
 
 import argparse
 import time
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from odradek.cli.client import positions, reading
@@ -17,6 +18,8 @@ from odradek.cli.progress import REFRESH_SECONDS, SILENT_SECONDS
 
 if TYPE_CHECKING:
     from odradek.client.admin.admin_client import AdminClient
+    from odradek.client.producer.accumulator import RecordFuture
+    from odradek.client.producer.kafka_producer import KafkaProducer
 
 HELP = "copy records from a topic into another, in this cluster or into another one"
 
@@ -132,57 +135,51 @@ def _ensure_target(
 
 
 class _Copier:
+    """Sends what is read. Keys, headers and times stay as they were."""
+
     def __init__(self, options: argparse.Namespace, target: argparse.Namespace) -> None:
         self._options = options
         self._target = target
-        self._error: Exception | None = None
+        self._sent: deque[RecordFuture] = deque()  # what has no outcome yet
         self._copied = 0
         self._status = Status()
         self._next = time.monotonic() + SILENT_SECONDS
 
     def run(self, wanted: reading.Wanted, passes: reading.Passes | None) -> int:
-        """How many were copied. Keys, headers and times stay as they were."""
-        sent = 0
-        total = (
-            None
-            if wanted.stops is None
-            else sum(max(0, stop - wanted.starts[place]) for place, stop in wanted.stops.items())
-        )
+        """How many were copied."""
+        total = _total(wanted)
         try:
             with producer_of(self._target, {"compression.type": "lz4"}) as producer:
+                left = wanted.number
                 for records in reading.batches(self._options, wanted):
-                    for record in records:
-                        if passes is not None and not passes(record):
-                            continue
-                        if wanted.number is not None and sent >= wanted.number:
-                            break
-                        self._send(producer, record)
-                        sent += 1
-                    if self._error is not None or (wanted.number is not None and sent >= wanted.number):
-                        break
+                    chosen = records if passes is None else [record for record in records if passes(record)]
+                    for record in chosen[:left]:
+                        self._sent.append(self._send(producer, record))
+                    left = None if left is None else left - len(chosen)
+                    self._settle()
                     self._tell(total)
+                    if left is not None and left <= 0:
+                        break
                 producer.flush()
+                self._settle()
         finally:
             self._status.clear()
-        if self._error is not None:
-            raise self._error
         return self._copied
 
-    def _send(self, producer: Any, record: Any) -> None:
-        producer.send(
+    def _send(self, producer: "KafkaProducer[bytes, bytes]", record: Any) -> "RecordFuture":
+        return producer.send(
             self._options.target,
             record.value,
             record.key,
             headers=record.headers,
             partition=record.partition if self._options.partition == SAME else None,
             timestamp_ms=record.timestamp if record.timestamp >= 0 else None,
-            callback=self._done,
         )
 
-    def _done(self, metadata: Any, error: Exception | None) -> None:
-        if error is not None:
-            self._error = self._error or error
-        else:
+    def _settle(self) -> None:
+        """Raises why a record was not written."""
+        while self._sent and self._sent[0].done():
+            self._sent.popleft().result()
             self._copied += 1
 
     def _tell(self, total: int | None) -> None:
@@ -190,3 +187,10 @@ class _Copier:
             self._next = time.monotonic() + REFRESH_SECONDS
             of = "" if total is None else f" of {total}"
             self._status.show(f"{self._copied}{of} records copied")
+
+
+def _total(wanted: reading.Wanted) -> int | None:
+    """How many offsets lie between start and stop; None if there is no stop."""
+    if wanted.stops is None:
+        return None
+    return sum(max(0, stop - wanted.starts[place]) for place, stop in wanted.stops.items())

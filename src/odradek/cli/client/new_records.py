@@ -10,6 +10,8 @@ from odradek.cli.client.json_input import opened
 from odradek.cli.client.record_json import NewRecord, from_line
 from odradek.cli.failure import Failure
 
+_PLAIN = NewRecord(None, None, [], None, None, None)
+
 
 def new_records(options: argparse.Namespace) -> Iterator[NewRecord]:
     """One by one: the input may be a pipe that never ends."""
@@ -42,6 +44,9 @@ def _of_json(options: argparse.Namespace, file: BinaryIO) -> Iterator[NewRecord]
 
 def _of_lines(options: argparse.Namespace, lines: Iterable[bytes]) -> Iterator[NewRecord]:
     delimiter = None if options.key_delimiter is None else unescaped(options.key_delimiter.encode())
+    if delimiter is None and _is_plain(options):
+        yield from (_PLAIN._replace(value=line) for line in lines)
+        return
     for number, line in enumerate(lines, 1):
         key: bytes | None = None
         value = line
@@ -55,7 +60,7 @@ def _of_lines(options: argparse.Namespace, lines: Iterable[bytes]) -> Iterator[N
 def _lines(options: argparse.Namespace, file: BinaryIO) -> Iterator[bytes]:
     """Without their ends."""
     for line in file:
-        yield line.rstrip(b"\n").removesuffix(b"\r") if line.endswith(b"\n") else line
+        yield line[:-2] if line.endswith(b"\r\n") else line.removesuffix(b"\n")
 
 
 def _record(options: argparse.Namespace, key: bytes | None, value: bytes) -> NewRecord:
@@ -66,6 +71,13 @@ def _record(options: argparse.Namespace, key: bytes | None, value: bytes) -> New
     return NewRecord(
         _nulled(options, key), _nulled(options, value), _headers(options), options.partition, options.timestamp, None
     )
+
+
+def _is_plain(options: argparse.Namespace) -> bool:
+    """Nothing but values: no flag says anything about a record."""
+    asked = (options.escaped, options.null, options.headers)
+    given = (options.key, options.partition, options.timestamp)
+    return not any(asked) and all(each is None for each in given)
 
 
 def _nulled(options: argparse.Namespace, data: bytes | None) -> bytes | None:

@@ -3,9 +3,10 @@
 import argparse
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.cli.client import positions
 from odradek.cli.client.command import complete
@@ -14,15 +15,16 @@ from odradek.cli.client.lookup import partition_counts
 from odradek.cli.client.near import nearest
 from odradek.cli.client.new_records import is_typed, new_records
 from odradek.cli.client.producer_client import producer_of
+from odradek.cli.client.record_json import NewRecord
 from odradek.cli.client.table import counted
 from odradek.cli.client.times import time_ms
 from odradek.cli.client.waiting import told_if_slow
 from odradek.cli.failure import Failure, Refusal
-from odradek.cli.output import OutputLost
 from odradek.cli.progress import Progress
 
 if TYPE_CHECKING:
     from odradek.client.admin.admin_client import AdminClient
+    from odradek.client.producer.accumulator import RecordFuture
     from odradek.client.producer.kafka_producer import KafkaProducer
 
 HELP = "write records: lines, files, JSON, or what the command itself says"
@@ -138,14 +140,14 @@ def _transaction(producer: "KafkaProducer[bytes, bytes]", options: argparse.Name
 
 
 class _Writer:
-    """Sends one record after the other. The first one that fails ends it."""
+    """Sends one record after the other, and looks after those before meanwhile. The first one that failed ends it."""
 
     def __init__(self, producer: "KafkaProducer[bytes, bytes]", options: argparse.Namespace) -> None:
         self._producer = producer
         self._options = options
         self._prints = options.offsets or sys.stdout.isatty()
         self._waits = is_typed(options)  # whoever types wants to see each one through
-        self._error: Exception | None = None
+        self._sent: deque[RecordFuture] = deque()  # what has no outcome yet, in the order of the input
         self._written = 0
         self._rate = _Rate(options.rate)
 
@@ -155,37 +157,31 @@ class _Writer:
             print("each line is a record; Ctrl-D ends", file=sys.stderr)
         for record in new_records(self._options):
             self._rate.wait()
-            future = self._producer.send(
-                self._options.topic,
-                record.value,
-                record.key,
-                headers=record.headers,
-                partition=record.partition,
-                timestamp_ms=record.timestamp_ms,
-                callback=self._done,
-            )
+            self._sent.append(self._send(record))
             if self._waits:
-                future.result()
-            if self._error is not None:
-                break
+                self._sent[-1].result()
+            self._settle()
             progress.advance()
         with told_if_slow("waiting until all records are acknowledged"):
             self._producer.flush()
         progress.done()
-        if self._error is not None:
-            raise self._error
+        self._settle()
 
-    def _done(self, metadata: Any, error: Exception | None) -> None:
-        """In the producer's thread, in the order in which a partition's records were sent."""
-        if error is not None:
-            self._error = self._error or error
-            return
-        self._written += 1
-        if self._prints:
-            try:
+    def _send(self, record: NewRecord) -> "RecordFuture":
+        key, value, headers, partition, timestamp_ms, _ = record
+        if not headers and partition is None and timestamp_ms is None:
+            return self._producer.send(self._options.topic, value, key)  # the short way, which most records go
+        return self._producer.send(
+            self._options.topic, value, key, headers=headers, partition=partition, timestamp_ms=timestamp_ms
+        )
+
+    def _settle(self) -> None:
+        """Raises why a record was not written."""
+        while self._sent and self._sent[0].done():
+            metadata = self._sent.popleft().result()
+            self._written += 1
+            if self._prints:
                 print(f"{metadata.topic}:{metadata.partition} offset {metadata.offset}")
-            except OutputLost as lost:
-                self._error = lost
 
     def tell(self) -> None:
         if sys.stderr.isatty() and not self._waits:
