@@ -120,9 +120,10 @@ class GroupOfClients(ClientStory):
             member.stall_ms = (500, MAX_POLL_MS + 700)[self.chance.below(2)]
 
     def wake_up(self):
-        member = self.drawn()
-        if member is not None:
-            member.wakeup()
+        """All of them, several times: in a poll or between two."""
+        for member in self.alive():
+            for _ in range(5):
+                self.world.after(self.chance.below(400_000), member.wakeup)
 
     # Records
 

@@ -127,7 +127,8 @@ class SimHost:
 
     def crash(self):
         self.is_gone = True
-        self.link.crash()
+        if self.link.is_alive:
+            self.link.crash()
         for coroutine in self._driven:
             bury(coroutine)
 

@@ -35,10 +35,12 @@ class ProgramError(Exception):
 
 class MemberLink(ClientLink):
     commits = 0  # requests
+    member = None
 
     def passes(self, frame):
         if api_key_of(frame) == OFFSET_COMMIT:
             self.commits += 1
+            self.member.check_commits()
 
 
 class Member:
@@ -53,12 +55,13 @@ class Member:
         self.chance = story.world.rng.stream(f"program {name} {story.next_number()}")
         self.tenures = {}
         self.in_hand = []  # (partition, offset) that it works on
-        self.is_over = self.is_leaving = self.is_fenced = self.has_failed = False
+        self.is_over = self.is_leaving = self.is_closing = self.is_fenced = self.has_failed = False
         self.stall_ms = 0
         self.calls = 0  # of commit_async
         self.outcomes = []  # numbers of those calls
         self.wakeups = 0
         self.link = MemberLink(story.world, name, story.broker.address, story.draw_faults(), on_error=story.failed)
+        self.link.member = self
         self.caller = Caller(client_config(TABLE, self._configs(), {}))
         self.host = SimHost(self.link, self.caller.open_session)
         self.host.caller = self.caller
@@ -102,6 +105,8 @@ class Member:
         self.host.crash()
 
     def wakeup(self):
+        if self.is_over or self.is_closing:
+            return
         self.wakeups += 1
         self.caller.settings.wakes.append(True)
         self.host.tell(lambda session: session.wake())
@@ -244,8 +249,7 @@ class Member:
     async def _close(self, commits):
         """As `KafkaConsumer.close` does it."""
         is_well = commits == ALL and not self.is_fenced
-        if is_well and self.commits == ASYNC:
-            self.check_commits()
+        self.is_closing = True
         if is_well and self.commits != AUTO:
             await self._commit_sync()
         self.caller.is_closed = True
@@ -259,5 +263,5 @@ class Member:
         self.is_over = True
 
     def check_commits(self):
-        if self.link.commits > self.calls:
+        if self.commits == ASYNC and not self.is_closing and self.link.commits > self.calls:
             self.story.violated("C4", f"{self} has called {self.calls} commits, and sent {self.link.commits}")

@@ -15,7 +15,7 @@ from odradek.client.producer.session import producer_session
 from odradek.protocol import whole
 
 MAX_BLOCK_MS = 1500
-DELIVERY_MS = (2000, 30_000)
+DELIVERY_MS = (1600, 30_000)
 CLOSE_MS = 30_000
 VALUE_BYTES = (8, 60)
 PRODUCE = 0
@@ -32,9 +32,8 @@ class ProducerLink(ClientLink):
 class SimProducer:
     """As `aio.KafkaProducer` does it, on the simulated loop."""
 
-    def __init__(self, story, name, configs):
-        self.link = ProducerLink(story.world, name, story.broker.address, story.draw_faults(), on_error=story.failed)
-        self.link.history = story.history
+    def __init__(self, link, name, configs):
+        self.link = link
         configs = {**CLIENT, "bootstrap.servers": self.link.servers, "client.id": name, **configs}
         plugins = dict.fromkeys(("key_serializer", "value_serializer", "partitioner"))
         self._opened = opened(configs, {}, **plugins, interceptors=())
@@ -83,8 +82,9 @@ class Producer:
         self.is_over = self.is_leaving = False
         self.refusals = 0
         self._sent = 0
-        self.client = SimProducer(story, name, self._configs())
-        self.link = self.client.link
+        self.link = ProducerLink(story.world, name, story.broker.address, story.draw_faults(), on_error=story.failed)
+        self.link.history = story.history
+        self.client = SimProducer(self.link, name, self._configs())
         self.task = self.link.loop.spawn(self.live())
 
     def __repr__(self):

@@ -137,11 +137,11 @@ class ClientStory:
         return links[self.chance.below(len(links))] if links else None
 
     def cut_off(self):
-        """One direction or both, for a while."""
+        """One direction or both, for a while; before the relay, where the client notices, or behind it."""
         link = self.drawn_link()
         if link is None:
             return
-        one, other = link.way.node.address, self.broker.node.address
+        one, other = link.way.node.address, (link.node, self.broker.node)[self.chance.below(2)].address
         fabric, kind = self.world.fabric, self.chance.below(3)
         if kind != 0:
             fabric.cut(one, other)

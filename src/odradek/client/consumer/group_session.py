@@ -127,6 +127,7 @@ class GroupSession:
         self.is_polling = False
         self.has_polled = False  # since it has subscribed
         self.has_metadata = False  # of all that it has subscribed to
+        self.last_identity: Identity | None = None  # as whom it has read what it owns
         self._channel = channel
         self._new_id = new_id
         self._on_event = on_event
@@ -254,6 +255,7 @@ class GroupSession:
         for driver in (self._member_driver, *self._drivers):
             if driver is not None:
                 driver.pump()
+        self.last_identity = self.identity() or self.last_identity
         self._warn_if_expired()
 
     def _check_protocol(self) -> None:

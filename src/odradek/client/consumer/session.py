@@ -355,8 +355,9 @@ class ConsumerSession:
         self.step()
 
     async def group_metadata(self) -> ConsumerGroupMetadata:
+        """One that has lost its place is who it was: offsets in the name of nobody would be taken from anybody."""
         group = self._group()
-        who, config = group.identity(), group.config.membership
+        who, config = group.identity() or group.last_identity, group.config.membership
         if who is None:
             return ConsumerGroupMetadata(config.group_id, group_instance_id=config.instance_id)
         return ConsumerGroupMetadata(config.group_id, who.epoch, who.member_id, config.instance_id)
