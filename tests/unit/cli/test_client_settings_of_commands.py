@@ -3,9 +3,11 @@
 import json
 import os
 import stat
+import sys
 
 import pytest
 
+import outside
 from odradek.cli.client import contexts_file, settings
 from odradek.cli.command_parser import CommandParser
 from odradek.cli.flags_anywhere import flags_first
@@ -249,3 +251,31 @@ def test_flags_that_do_not_fit_together(arguments, told, capsys):
     error = capsys.readouterr().err
     assert told in error
     assert error.count("\n") == 1
+
+
+LOADED = """
+import contextlib, io, sys
+from odradek.cli.main import main
+with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    main(sys.argv[1:])
+print(*sys.modules, sep="\\n")
+"""
+CLIENTS = ("odradek.client", "odradek.channel", "odradek.reactor", "odradek.records", "threading", "logging", "json")
+UNNEEDED = ("asyncio", "odradek.client.producer", "odradek.client.consumer", "odradek.records", "datetime", "json")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unloaded"),
+    [
+        ("--help", CLIENTS),
+        ("topics --help", CLIENTS),
+        ("consume --help", ("odradek.client.admin", "odradek.client.host", "odradek.channel", "odradek.reactor")),
+        ("topics list -b 127.0.0.1:1 --timeout 0.2", UNNEEDED),
+        ("groups list -b 127.0.0.1:1 --timeout 0.2", UNNEEDED),
+    ],
+)
+def test_a_command_loads_no_more_than_it_needs(arguments, unloaded):
+    """Whoever types it waits for what is loaded."""
+    done = outside.run([sys.executable, "-c", LOADED, *arguments.split()], check=True)
+    loaded = done.stdout.split()
+    assert [name for name in loaded if name.startswith(unloaded)] == []

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from odradek.cli.client.settings import add_connection_options
 from odradek.cli.command_parser import CommandParser
 
-EXAMPLE_WIDTH = 72
+EXAMPLE_WIDTH = 50
 
 Run = Callable[[argparse.Namespace], int]
 
@@ -75,13 +75,13 @@ def _sentence(text: str) -> str:
 
 
 def _shown_examples(examples: str) -> str:
-    """What a command does stands behind it if the line stays short, and before it otherwise."""
+    """What a command does stands behind it, and before one that is long."""
     lines = []
     for line in examples.strip().splitlines():
         command, _, words = line.strip().partition(" # ")
         shown = f"  odradek {command.strip()}"
-        if len(shown) + len(words) < EXAMPLE_WIDTH:
-            lines.append(f"{shown:48}{'  # ' if words else ''}{words}".rstrip())
+        if len(shown) <= EXAMPLE_WIDTH:
+            lines.append(f"{shown:{EXAMPLE_WIDTH}}{'  # ' if words else ''}{words}".rstrip())
         else:
             lines += [f"  # {words}", shown] if words else [shown]
     return "examples:\n" + "\n".join(lines)

@@ -5,7 +5,6 @@ with admin_of(options) as admin:
 """
 
 import argparse
-import logging
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -117,6 +116,8 @@ def _meant(near: list[str]) -> str:
 @contextmanager
 def told_errors() -> Iterator[None]:
     """What goes wrong with a cluster as one line: nobody who types a command wants a traceback."""
+    import logging
+
     from odradek.config.errors import ConfigError, one_line
     from odradek.protocol.errors import EncodeError, KafkaError
 

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Timer
 
 from odradek.cli import progress
 
@@ -36,6 +35,8 @@ def told_if_slow(text: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
+    from threading import Timer
+
     status = Status()
     timer = Timer(progress.SILENT_SECONDS, status.show, (f"{text} ...",))
     timer.daemon = True
