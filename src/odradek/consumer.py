@@ -1,6 +1,7 @@
 """What a program that uses the consumer may need beside it: `from odradek.consumer import RebalanceListener`."""
 
 from odradek.channel.cluster import PartitionInfo
+from odradek.client.consumer.commit_future import CommitFuture
 from odradek.client.consumer.consumer_state import ConsumerState
 from odradek.client.consumer.errors import CommitFailed, ConcurrentAccess, RetriableCommitFailed, Wakeup
 from odradek.client.consumer.fetch_errors import (
@@ -12,7 +13,6 @@ from odradek.client.consumer.fetch_errors import (
     RecordTooLargeToFetch,
 )
 from odradek.client.consumer.interceptors import ConsumerInterceptor
-from odradek.client.consumer.kafka_consumer import CommitFuture
 from odradek.client.consumer.rebalance_listener import RebalanceListener
 from odradek.client.consumer.records import ConsumerRecord, ConsumerRecords
 from odradek.client.group_metadata import ConsumerGroupMetadata

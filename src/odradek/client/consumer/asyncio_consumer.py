@@ -7,21 +7,13 @@ from datetime import datetime
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from odradek.client.consumer.caller import (
-    ALL,
-    FINISHED,
-    FOR_EVER_MS,
-    NOTHING,
-    AsynchronousCommit,
-    Caller,
-    CommitCallback,
-    milliseconds,
-)
+from odradek.client.consumer.arguments import FOR_EVER_MS, flat, milliseconds, time_ms, topics_and_mapping
+from odradek.client.consumer.caller import ALL, FINISHED, NOTHING, Caller
 from odradek.client.consumer.consumer_state import CLOSED, UNSUBSCRIBED, ConsumerState
 from odradek.client.consumer.errors import ConcurrentAccess, Wakeup
 from odradek.client.consumer.interceptors import ConsumerInterceptor
-from odradek.client.consumer.kafka_consumer import flat, time_ms, topics_and_mapping
 from odradek.client.consumer.offset_reset import EARLIEST, LATEST, ResetStrategy
+from odradek.client.consumer.polling import AsynchronousCommit, CommitCallback
 from odradek.client.consumer.rebalance_listener import OnPartitions, RebalanceListener, listener_of
 from odradek.client.consumer.records import ConsumerRecord, ConsumerRecords
 from odradek.client.consumer.session import ConsumerSession

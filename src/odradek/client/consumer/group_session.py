@@ -25,6 +25,7 @@ from odradek.client.consumer.consumer_membership import ConsumerMembership
 from odradek.client.consumer.coordinator_lookup import CoordinatorLookup
 from odradek.client.consumer.errors import CommitFailed
 from odradek.client.consumer.group_membership import MembershipConfig
+from odradek.client.consumer.in_hand import InHand
 from odradek.client.consumer.ownership import ASSIGN, LOSE, NOBODY, NOTHING, Identity, OwnershipChange, Partitions
 from odradek.client.core import Send
 from odradek.protocol import apis, errors
@@ -90,7 +91,7 @@ class _AliveMember:
     def poll(self, now_ms: int) -> list[Send]:
         if not self._group.may_join:
             return []
-        before, self._progress = self._progress, self._group.progress()
+        before, self._progress = self._progress, self._group.in_hand.upcoming
         if self._progress != before:
             self._group.polled_ms = now_ms
         polled_ms = now_ms if self._group.is_polling else self._group.polled_ms
@@ -117,10 +118,10 @@ class GroupSession:
         *,
         new_id: Callable[[], str],
         on_event: Callable[[], object],
-        progress: Callable[[], int] = lambda: 0,
+        in_hand: InHand,
     ) -> None:
         self.config = config
-        self.progress = progress
+        self.in_hand = in_hand
         self.subscription = Subscription()
         self.membership: ClassicMembership | ConsumerMembership | None = None
         self.polled_ms = 0  # the caller's thread writes it
@@ -285,10 +286,12 @@ class GroupSession:
             self._has_warned = True
             seconds = (self._mono_ms() - self.polled_ms) / 1000
             logger.warning(
-                "the consumer has left group %s: its program did not poll for %.1f s, and max.poll.interval.ms is %d. "
-                "Its next poll joins again. Raise that config, or have max.poll.records bring fewer at a time.",
+                "the consumer has left group %s: its program did not poll for %.1f s, with %d records in hand, and "
+                "max.poll.interval.ms is %d. Its next poll joins again. Raise that config, or have max.poll.records "
+                "bring fewer at a time.",
                 self.config.membership.group_id,
                 seconds,
+                self.in_hand.count,
                 self.config.membership.max_poll_interval_ms,
             )
 

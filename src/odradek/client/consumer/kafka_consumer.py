@@ -6,20 +6,14 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Se
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from odradek.client.consumer.caller import (
-    ALL,
-    FINISHED,
-    FOR_EVER_MS,
-    NOTHING,
-    AsynchronousCommit,
-    Caller,
-    CommitCallback,
-    milliseconds,
-)
+from odradek.client.consumer.arguments import FOR_EVER_MS, flat, milliseconds, time_ms, topics_and_mapping
+from odradek.client.consumer.caller import ALL, FINISHED, NOTHING, Caller
+from odradek.client.consumer.commit_future import CommitFuture
 from odradek.client.consumer.consumer_state import CLOSED, UNSUBSCRIBED, ConsumerState
 from odradek.client.consumer.errors import ConcurrentAccess, Wakeup
 from odradek.client.consumer.interceptors import ConsumerInterceptor
 from odradek.client.consumer.offset_reset import EARLIEST, LATEST, ResetStrategy
+from odradek.client.consumer.polling import CommitCallback
 from odradek.client.consumer.rebalance_listener import OnPartitions, RebalanceListener, listener_of
 from odradek.client.consumer.records import ConsumerRecord, ConsumerRecords
 from odradek.client.consumer.session import ConsumerSession
@@ -31,7 +25,6 @@ from odradek.client.host.thread_host import ThreadHost
 from odradek.client.offsets import OffsetAndMetadata, OffsetAndTimestamp, Offsets
 from odradek.client.settings import client_config
 from odradek.config.consumer import TABLE
-from odradek.protocol.errors import KafkaError
 from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
@@ -45,35 +38,6 @@ V = TypeVar("V")
 T = TypeVar("T")
 
 CLOSE_TIMEOUT = 30.0
-
-
-class CommitFuture:
-    """The outcome of `commit_async`, for who wants to wait for it."""
-
-    __slots__ = ("_call", "_host")
-
-    def __init__(self, call: AsynchronousCommit, host: ThreadHost[ConsumerSession]) -> None:
-        self._call = call
-        self._host = host
-
-    @property
-    def offsets(self) -> Mapping[TopicPartition, OffsetAndMetadata]:
-        return self._call.offsets
-
-    def done(self) -> bool:
-        return self._call.is_done
-
-    def exception(self, timeout: float | None = None) -> KafkaError | None:
-        """None if it went well; TimeoutError if it is not done in time."""
-        call, timeout_ms = self._call, FOR_EVER_MS if timeout is None else milliseconds(timeout)
-        if not call.is_done and not self._host.run(lambda session: session.until_done(call, timeout_ms)):
-            raise TimeoutError("the commit is still under way")
-        return call.error
-
-    def result(self, timeout: float | None = None) -> None:
-        error = self.exception(timeout)
-        if error is not None:
-            raise error
 
 
 class KafkaConsumer(Generic[K, V]):
@@ -432,28 +396,3 @@ class KafkaConsumer(Generic[K, V]):
 
     def __exit__(self, kind: object, *_: object) -> None:
         self._close(milliseconds(CLOSE_TIMEOUT), ALL if kind is None else FINISHED)
-
-
-def topics_and_mapping(
-    given: tuple[str | Mapping[str, object], ...],
-) -> tuple[list[str], Mapping[str, object] | None]:
-    names = [each for each in given if isinstance(each, str)]
-    mappings = [each for each in given if not isinstance(each, str)]
-    if len(mappings) > 1:
-        raise TypeError("configs are given by one mapping")
-    return names, mappings[0] if mappings else None
-
-
-def flat(partitions: tuple[TopicPartition | Iterable[TopicPartition], ...]) -> list[TopicPartition]:
-    """One by one, or all in one iterable."""
-    found: list[TopicPartition] = []
-    for each in partitions:
-        if isinstance(each, TopicPartition):
-            found.append(each)
-        else:
-            found += [TopicPartition(*one) for one in each]
-    return found
-
-
-def time_ms(when: datetime | int) -> int:
-    return int(when.timestamp() * 1000) if isinstance(when, datetime) else when

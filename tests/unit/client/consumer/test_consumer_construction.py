@@ -244,3 +244,15 @@ def test_an_idle_consumer_sleeps(broker, monkeypatch):
         monkeypatch.setattr(Loop, "turn", counted)
         consumer.poll(2)
         assert 0 < len(turns) < 30
+
+
+@pytest.mark.contract("B102")
+def test_the_lag_of_a_partition_that_no_fetch_has_told_of_is_asked_for(broker):
+    with KafkaConsumer(bootstrap_servers=broker.bootstrap, auto_offset_reset="earliest") as consumer:
+        consumer.assign([PLACE])
+        consumer.pause(PLACE)
+        assert consumer.position(PLACE) == 0
+        deadline = time.monotonic() + 10
+        while consumer.current_lag(PLACE) != 1000:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
