@@ -364,8 +364,8 @@ class Fetcher:
 
     def _out_of_range(self, fetch: NodeFetch, state: AssignedPartition, now_ms: int) -> None:
         leader = self._metadata.cluster.leader(*state.place)
-        if leader is not None and leader.id != fetch.node.id:
-            state.forget_preferred()
+        if leader is None or leader.id != fetch.node.id:
+            state.forget_preferred()  # the leader alone can tell
         elif state.position != state.fetch_offset:
             state.retry_at_ms = now_ms + self._config.backoff.after(0)  # what is buffered is handed out before it
         elif self._subscriptions.default_reset.is_none:

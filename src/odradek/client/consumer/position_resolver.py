@@ -16,7 +16,7 @@ from typing import NamedTuple
 from odradek.broken_rule import instance
 from odradek.channel.core import ByVersion, Send, broker
 from odradek.channel.metadata import Metadata
-from odradek.client.consumer.assigned_partition import AssignedPartition
+from odradek.client.consumer.assigned_partition import UNKNOWN, AssignedPartition
 from odradek.client.consumer.fetch_buffer import FetchBuffer
 from odradek.client.consumer.fetch_trouble import tell, truncated
 from odradek.client.consumer.fetcher import READ_COMMITTED, READ_UNCOMMITTED
@@ -147,11 +147,17 @@ class PositionResolver:
         self._cluster, self._version = cluster, self._subscriptions.version
         for state in self._subscriptions:
             info = cluster.partition(*state.place)
-            if info is not None and info.leader_epoch > state.leader_epoch:
-                is_other = state.leader_epoch >= 0
-                state.leader_epoch = info.leader_epoch
-                if is_other and state.has_position and state.position_epoch >= 0:
-                    state.needs_validation = True
+            if info is not None and info.leader_epoch != state.leader_epoch:
+                self._new_leader(state, info.leader_epoch)
+
+    def _new_leader(self, state: AssignedPartition, epoch: int) -> None:
+        """Epochs only grow: after a smaller one it is another topic of the same name, with epochs of its own."""
+        before, state.leader_epoch = state.leader_epoch, epoch
+        if epoch < before:
+            state.position_epoch = UNKNOWN
+            state.needs_validation = False
+        elif before >= 0 and state.has_position and state.position_epoch >= 0:
+            state.needs_validation = True
 
     def _askable_at(self, state: AssignedPartition, now_ms: int) -> int | None:
         """The leader, unless it is asked already, or not known."""

@@ -762,6 +762,19 @@ def test_an_offset_out_of_range_at_a_follower_goes_back_to_the_leader():
     assert story.take() == {T0: [0, 1]}
 
 
+def test_a_topic_that_was_created_anew_has_epochs_of_its_own():
+    story = FetchStory({"t": 1})
+    story.log(*T0).epoch = 5
+    story.log(*T0).append(4)
+    story.refresh().begin(T0).answer()
+    story.take()
+    story.cluster.logs[T0] = type(story.log(*T0))().append(2)
+    story.cluster.topic_ids["t"] = bytes([9] * 16)
+    story.answer(FetchResponse(error_code=errors.UnknownTopicId.code))
+    story.refresh().wait(1000).settle()
+    assert story.take() == {T0: [0, 1]}  # the position was out of range
+
+
 # Memory
 
 
