@@ -104,6 +104,7 @@ def test_a_node_that_refuses_api_versions_is_disconnected(outside):
 
 
 @pytest.mark.contract("C13")
+@pytest.mark.contract("A129")
 def test_a_request_to_a_node_that_is_not_ready_is_a_mistake_of_the_caller(outside):
     broker = ScriptedBroker(outside)
     client = outside.client()

@@ -385,6 +385,7 @@ cdef class Accumulator:
     cdef readonly bint adaptive
     cdef readonly dict topics
     cdef public bint is_plain
+    cdef public bint is_closed
     cdef public object slow_send
     cdef public object wake
     cdef public object refuse_waiting
@@ -463,7 +464,7 @@ cdef class Accumulator:
         cdef int64_t needed, capacity
         cdef Py_ssize_t waiting
         queue = None
-        if size + HEADER_SIZE <= self.request_bytes_max and timestamp >= -1:
+        if size + HEADER_SIZE <= self.request_bytes_max and timestamp >= -1 and not self.is_closed:
             queue = self.queue_of(topic, partition, size)
         if queue is None:
             if taken_bytes:
@@ -485,6 +486,8 @@ cdef class Accumulator:
             if fresh is None:
                 if taken_bytes:
                     self.pool.give_back(taken_bytes)
+                return None
+            if self.is_closed:
                 return None
             batch = queue.open  # another thread may have begun one meanwhile
             if batch is None or not batch.put_record(timestamp, key, value, headers):
@@ -508,12 +511,15 @@ cdef class Accumulator:
         return future
 
     def add_batch(self, PartitionQueue queue not None, GatheredBatch batch not None):
-        """A batch that is whole."""
+        """A batch that is whole. False if the producer was closed."""
+        if self.is_closed:
+            return False
         queue.open = None
         queue.batches.append(batch)
         self.touch(queue)
         if not self.is_noticed:
             self.notice()
+        return True
 
     def append_many(self, Topic topic not None, values, keys, Py_ssize_t first, int partition, int64_t timestamp,
                     list spans not None):

@@ -19,24 +19,25 @@ from odradek.reactor.adapters.rng import SystemRng
 class Opened:
     """What both front ends are made of. Whatever is wrong with the configs was said when it was made."""
 
-    def __init__(self, settings: ProducerSettings, preparing: Preparing) -> None:
+    def __init__(self, settings: ProducerSettings, preparing: Preparing, plugins: Sequence[Any] = ()) -> None:
+        self.plugins = plugins
         self.settings = settings
         self.preparing = preparing
 
     @property
     def session(self) -> Open[ProducerSession]:
-        return producer_session(self.settings)
+        return producer_session(self.settings, self._tell_cluster)
 
     def close(self) -> None:
         """The plugins; an error is told in the log."""
         serializers.close(self.preparing.key_serializer, self.preparing.value_serializer)
         for plugin in (*self.preparing.interceptors, self.preparing.partitioner):
-            closer = getattr(plugin, "close", None)
-            if closer is not None:
-                try:
-                    closer()
-                except Exception:  # noqa: BLE001 - the others are to be closed, too
-                    logger.exception("a plugin of a producer could not be closed")
+            _call(plugin, "close")
+
+    def _tell_cluster(self, cluster_id: str | None) -> None:
+        """Plugins that have `on_update` want to know to which cluster the records go."""
+        for plugin in (*self.plugins, *self.preparing.interceptors, self.preparing.partitioner):
+            _call(plugin, "on_update", cluster_id)
 
 
 def opened(
@@ -58,7 +59,18 @@ def opened(
         _configured(made_partitioner(chosen, SystemRng().stream("partitioner")), chosen, parsed),
         [*_named_interceptors(parsed), *interceptors],
     )
-    return Opened(producer_settings(parsed), preparing)
+    objects = [parsed[name] for name in ("key.serializer", "value.serializer") if not isinstance(parsed[name], str)]
+    return Opened(producer_settings(parsed), preparing, objects)
+
+
+def _call(plugin: Any, method: str, *given: object) -> None:
+    """An error of one is told, and the others are called."""
+    found = getattr(plugin, method, None)
+    if found is not None:
+        try:
+            found(*given)
+        except Exception:  # noqa: BLE001 - the program's own
+            logger.exception("%s of a plugin of a producer has failed", method)
 
 
 def _named_interceptors(config: ClientConfig) -> list[Any]:

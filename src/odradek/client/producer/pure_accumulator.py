@@ -331,6 +331,7 @@ class Accumulator:
         "batch_class",
         "guard",
         "ignores_keys",
+        "is_closed",
         "is_plain",
         "pool",
         "refuse_waiting",
@@ -361,6 +362,7 @@ class Accumulator:
         self.adaptive = adaptive
         self.topics: dict[str, Topic] = {}
         self.is_plain = False
+        self.is_closed = False  # nothing is taken any more: nobody would send it
         self.slow_send: Callable[..., Any] = _nobody
         self.wake: Callable[[], object] = _nobody
         self.refuse_waiting: Callable[[], object] = _nobody
@@ -413,7 +415,7 @@ class Accumulator:
         with self.guard:
             _, size = record_size(0, 0, key, value, headers)
             future = None
-            if size + HEADER_SIZE <= self.request_bytes_max and timestamp >= -1:
+            if size + HEADER_SIZE <= self.request_bytes_max and timestamp >= -1 and not self.is_closed:
                 queue = self._queue(topic, partition, size)
                 if queue is not None:
                     future, taken_bytes = self._put(queue, timestamp, key, value, headers, size, taken_bytes, opens)
@@ -458,14 +460,17 @@ class Accumulator:
         sizes = (-1 if key is None else len(key)), (-1 if value is None else len(value))
         return RecordFuture(batch, batch.record_count - 1, timestamp, *sizes), taken_bytes
 
-    def add_batch(self, queue: PartitionQueue, batch: GatheredBatch) -> None:
-        """A batch that is whole."""
+    def add_batch(self, queue: PartitionQueue, batch: GatheredBatch) -> bool:
+        """A batch that is whole. False if the producer was closed."""
         with self.guard:
+            if self.is_closed:
+                return False
             queue.open = None
             queue.batches.append(batch)
             self._touch(queue)
         if not self._is_noticed:
             self._notice()
+        return True
 
     def append_many(
         self,

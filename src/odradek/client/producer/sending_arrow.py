@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from odradek.client.host.clocks import Deadline
+from odradek.client.host.session import closed
 from odradek.client.producer.accumulator import NO_PARTITION, Topic
 from odradek.client.producer.many_future import ManyFuture, Span
 from odradek.client.producer.sent_batch import SentBatch
@@ -87,7 +88,8 @@ def _send_rows(
             batch = SentBatch(topic.queues[where], size, taken)
             first, last = _times(data)
             batch.set_records(bytes(data), count, first, last)
-            accumulator.add_batch(topic.queues[where], batch)
+            if not accumulator.add_batch(topic.queues[where], batch):
+                raise closed(None)
             spans.append((batch, 0, count))
 
 

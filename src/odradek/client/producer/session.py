@@ -12,6 +12,7 @@ from typing import Any, cast
 from odradek.channel.backoff import Backoff
 from odradek.channel.channel import Channel
 from odradek.channel.cluster import PartitionInfo
+from odradek.channel.errors import ClientClosed
 from odradek.channel.in_flight import PendingResponse
 from odradek.channel.metadata import Metadata
 from odradek.channel.network_client import Lost
@@ -39,7 +40,15 @@ NEWS_WAIT_MS = 600_000  # of metadata: a wait has an end, and then begins again
 
 
 class ProducerSession:
-    def __init__(self, loop: Loop, settings: ProducerSettings, clock: Callable[[], int] | None = None) -> None:
+    def __init__(
+        self,
+        loop: Loop,
+        settings: ProducerSettings,
+        clock: Callable[[], int] | None = None,
+        when_cluster_known: Callable[[str | None], object] = lambda _: None,
+    ) -> None:
+        self._when_cluster_known = when_cluster_known
+        self._cluster_id: str | None = None
         self.loop = loop
         self.settings = settings
         self._mono_ms = loop.ports.clock.mono_ms
@@ -142,6 +151,10 @@ class ProducerSession:
                 await self.channel.updater.wait_for_update(seen, left_ms)
             except errors.RequestTimedOut:
                 continue  # and the time is up
+            except errors.NetworkException:
+                if self._is_closed:
+                    raise ClientClosed("the producer was closed while a record was being sent") from None
+                raise
         self._take_metadata()
 
     async def partitions_for(self, topic: str, timeout_ms: int) -> list[PartitionInfo]:
@@ -184,9 +197,11 @@ class ProducerSession:
 
     def _end(self) -> None:
         self._is_closed = True
+        self.pool.close()
+        self.accumulator.is_closed = True
+        self.sender.look(self._mono_ms())  # what came a moment ago is told, too
         self.sender.abort_all(ClosedBeforeSent())
         self._run_callbacks()
-        self.pool.close()
         if self._timer is not None:
             self._timer.cancel()
         if self.identity is not None:
@@ -235,6 +250,9 @@ class ProducerSession:
 
     def _take_metadata(self) -> None:
         cluster = self.metadata.cluster
+        if cluster.cluster_id != self._cluster_id:
+            self._cluster_id = cluster.cluster_id
+            self._when_cluster_known(cluster.cluster_id)
         known = {node.id for node in cluster.nodes}
         for topic in cluster.topics:
             leaders = [info.leader_id if info.leader_id in known else -1 for info in cluster.partitions(topic)]
@@ -398,8 +416,10 @@ class ProducerSession:
         self._timer = self.loop.after(max(0, deadline_ms - now_ms), self._pump)
 
 
-def producer_session(settings: ProducerSettings, clock: Callable[[], int] | None = None) -> Open[ProducerSession]:
-    return lambda loop: ProducerSession(loop, settings, clock)
+def producer_session(
+    settings: ProducerSettings, when_cluster_known: Callable[[str | None], object] = lambda _: None
+) -> Open[ProducerSession]:
+    return lambda loop: ProducerSession(loop, settings, when_cluster_known=when_cluster_known)
 
 
 def _reason(batch: Any, why_not_sent: Callable[[PartitionQueue], str]) -> str:
