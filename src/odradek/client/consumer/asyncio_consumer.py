@@ -28,9 +28,12 @@ from odradek.protocol.errors import KafkaError
 from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     import pyarrow as pa
 
     from odradek.channel.cluster import PartitionInfo
+    from odradek.client.config_types import ConsumerConfig
     from odradek.client.consumer.consumer_metrics import MetricName
 
 K = TypeVar("K")
@@ -87,7 +90,7 @@ class KafkaConsumer(Generic[K, V]):
         key_deserializer: object = None,
         value_deserializer: object = None,
         interceptors: Sequence[ConsumerInterceptor] = (),
-        **configs: object,
+        **configs: "Unpack[ConsumerConfig]",
     ) -> None:
         names, mapping = topics_and_mapping(topics)
         self._caller = Caller(

@@ -7,7 +7,7 @@ waits. What it returns is awaited to know where the record is. Everything happen
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from inspect import isawaitable
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from odradek.channel.cluster import PartitionInfo
 from odradek.channel.errors import ClientClosed
@@ -27,6 +27,11 @@ from odradek.client.producer.sending import UserCallback, as_record
 from odradek.client.producer.session import ProducerSession
 from odradek.client.producer.transaction_states import TransactionStateError
 from odradek.protocol.errors import KafkaError
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from odradek.client.config_types import ProducerConfig
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -49,7 +54,7 @@ class KafkaProducer(Generic[K, V]):
         value_serializer: Any = None,
         partitioner: Any = None,
         interceptors: Sequence[Any] = (),
-        **configs: object,
+        **configs: "Unpack[ProducerConfig]",
     ) -> None:
         self._opened = opened(
             config,

@@ -29,7 +29,11 @@ from odradek.client.producer.sending import UserCallback, as_record
 from odradek.client.producer.session import ProducerSession
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     import pyarrow as pa
+
+    from odradek.client.config_types import ProducerConfig
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -72,7 +76,7 @@ class KafkaProducer(Generic[K, V]):
         value_serializer: Any = None,
         partitioner: Any = None,
         interceptors: Sequence[Any] = (),
-        **configs: object,
+        **configs: "Unpack[ProducerConfig]",
     ) -> None:
         self._opened: Opened = opened(
             config,
