@@ -8,6 +8,7 @@ import pytest
 import outside
 import started
 from cli_shell import STEP_S_MAX, Shell, terminals
+from odradek import AdminClient, TopicPartition
 
 NOON_MS = 1_700_000_000_000
 
@@ -92,6 +93,18 @@ def test_a_group_commits_when_it_is_told_to(odradek):
     assert odradek("consume", "letters", "-g", "post", "-e") == "c\nd\n"
     assert odradek.refused("consume", "letters", "--from", "group:pst", "-e").endswith("did you mean post?")
     assert odradek.refused("consume", "leters", "-g", "post").endswith("did you mean letters?")
+
+
+def test_a_share_group(odradek):
+    odradek("topics", "create", "shared")
+    odradek("produce", "shared", "a", "b", "c")
+    with AdminClient(bootstrap_servers=odradek.bootstrap) as admin:
+        admin.alter_share_group_offsets("sharers", {TopicPartition("shared", 0): 1}).raise_any()
+    (shown,) = odradek.json("groups", "show", "sharers")
+    assert (shown["kind"], shown["state"], shown["members"]) == ("share", "Empty", [])
+    (row,) = odradek.json("groups", "lag", "sharers")
+    assert (row["topic"], row["committed"], row["lag"]) == ("shared", 1, 2)
+    assert odradek("groups", "list", "--kind", "share", "--names") == "sharers\n"
 
 
 def lines_of(process, number):

@@ -29,6 +29,7 @@ COLUMNS = {
 }
 TOTALS = {"group": "GROUP", "topic": "TOPIC", "partitions": "PARTITIONS", "lag": "LAG", "members": "MEMBERS"}
 EVERY_S = 2.0
+SHARE = "share"
 
 _HOME, _CLEAR_BELOW, _CLEAR_RIGHT = "\x1b[H", "\x1b[J", "\x1b[K"
 
@@ -110,7 +111,6 @@ def totals(rows: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
 
 def _lag(options: argparse.Namespace) -> int:
     with admin_of(options, is_long=options.watch is not None) as admin:
-        listed_groups(admin, options.groups)
         if options.watch is not None:
             return _watch(admin, options)
         rows = _found(admin, options)
@@ -119,14 +119,34 @@ def _lag(options: argparse.Namespace) -> int:
 
 
 def _found(admin: "AdminClient", options: argparse.Namespace) -> list[dict[str, object]]:
-    names = options.groups or [name for name, each in admin.list_groups().items() if each.kind in _WITH_OFFSETS]
-    rows = lag_rows(admin, names, options.topic)
+    kinds = {name: each.kind for name, each in listed_groups(admin, options.groups).items()}
+    rows = lag_rows(admin, [name for name in kinds if kinds[name] != SHARE], options.topic)
+    rows += _share_rows(admin, [name for name in kinds if kinds[name] == SHARE], options.topic)
     if _is_total(options):
         rows = totals(rows)
     return [row for row in rows if row["lag"]] if options.behind else rows
 
 
-_WITH_OFFSETS = ("", "classic", "consumer", "streams")  # share groups keep theirs otherwise; old brokers do not tell
+def _share_rows(admin: "AdminClient", groups: list[str], topics: list[str]) -> list[dict[str, object]]:
+    """Share groups commit no offsets: their brokers know where each begins, and how much is left."""
+    if not groups:
+        return []
+    found = admin.list_share_group_offsets(dict.fromkeys(groups)).values_ok
+    return [
+        {
+            "group": group,
+            "topic": place.topic,
+            "partition": place.partition,
+            "committed": at.start_offset,
+            "end": None,
+            "lag": at.lag,
+            "client": None,
+            "host": None,
+        }
+        for group, offsets in found.items()
+        for place, at in sorted(offsets.values_ok.items())
+        if at is not None and (not topics or place.topic in topics)
+    ]
 
 
 def _is_total(options: argparse.Namespace) -> bool:

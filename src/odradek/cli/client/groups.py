@@ -2,12 +2,11 @@
 
 import argparse
 
-from odradek.cli.client import group_lag, group_reset, plan
+from odradek.cli.client import group_lag, group_reset, group_show, plan
 from odradek.cli.client.command import Group
-from odradek.cli.client.connection import admin_of, tell_errors
+from odradek.cli.client.connection import admin_of
 from odradek.cli.client.lookup import listed_groups, matches
-from odradek.cli.client.table import BOLD, DIM, counted, painted, show, show_json, show_table
-from odradek.protocol.topic_partition import TopicPartition
+from odradek.cli.client.table import show
 
 HELP = "groups of consumers: list, show, lag, reset, copy, delete"
 
@@ -36,7 +35,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     showing = group.action(
         "show",
         "the state and the members of groups, with the partitions that each member has",
-        _show,
+        group_show.run,
         """
         groups show billing
         groups show billing --json
@@ -79,52 +78,6 @@ def _list(options: argparse.Namespace) -> int:
     return 0
 
 
-def _show(options: argparse.Namespace) -> int:
-    with admin_of(options) as admin:
-        names = list(listed_groups(admin, options.groups))
-        described = admin.describe_groups(names)
-    forms = [
-        {
-            "group": group.group_id,
-            "kind": group.kind,
-            "state": group.state,
-            "assignor": group.assignor,
-            "coordinator": group.coordinator,
-            "members": [
-                {
-                    "member": member.member_id,
-                    "instance": member.instance_id,
-                    "client": member.client_id,
-                    "host": member.host,
-                    "assignment": _by_topic(member.assignment),
-                }
-                for member in group.members
-            ],
-        }
-        for group in described.values_ok.values()
-    ]
-    if options.json:
-        show_json(forms)
-    else:
-        for number, form in enumerate(forms):
-            print("\n" if number else "", end="")
-            _show_one(form)
-    return tell_errors(described.errors)
-
-
-def _show_one(form: dict[str, object]) -> None:
-    members = form["members"]
-    if not isinstance(members, list):
-        return
-    facts = [f"{form['kind']}", f"{form['state']}", f"coordinator {form['coordinator']}"]
-    facts += [f"assignor {form['assignor']}"] if form["assignor"] else []
-    facts.append(counted(len(members), "member"))
-    print(f"{painted(str(form['group']), BOLD)}  {painted(', '.join(facts), DIM)}")
-    rows = [[each["client"], each["host"], each["member"], _shown_assignment(each["assignment"])] for each in members]
-    if rows:
-        show_table(rows, ["CLIENT", "HOST", "MEMBER", "PARTITIONS"])
-
-
 def _delete(options: argparse.Namespace) -> int:
     with admin_of(options) as admin:
         listed = listed_groups(admin, options.groups)
@@ -136,15 +89,3 @@ def _delete(options: argparse.Namespace) -> int:
         if not plan.is_to_be_done(options):
             return 0
         return plan.outcome(admin.delete_groups(listed).errors)
-
-
-def _by_topic(places: frozenset[TopicPartition]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for place in sorted(places):
-        found.setdefault(place.topic, []).append(place.partition)
-    return found
-
-
-def _shown_assignment(assignment: dict[str, list[int]]) -> str:
-    """`orders:0,2 payments:1`."""
-    return " ".join(f"{topic}:{','.join(map(str, numbers))}" for topic, numbers in assignment.items())

@@ -1,0 +1,87 @@
+"""`odradek groups show`: the state and the members of groups, of whatever kind they are."""
+
+import argparse
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from odradek.cli.client.connection import admin_of, tell_errors
+from odradek.cli.client.lookup import listed_groups
+from odradek.cli.client.table import BOLD, DIM, counted, painted, show_json, show_table
+from odradek.protocol.topic_partition import TopicPartition
+
+if TYPE_CHECKING:
+    from odradek.client.admin.admin_client import AdminClient
+
+SHARE, STREAMS = "share", "streams"
+
+
+def run(options: argparse.Namespace) -> int:
+    with admin_of(options) as admin:
+        kinds = {name: each.kind for name, each in listed_groups(admin, options.groups).items()}
+        found, errors = _described(admin, kinds)
+    forms = [_form(found[name], kinds[name]) for name in kinds if name in found]
+    if options.json:
+        show_json(forms)
+    else:
+        for number, form in enumerate(forms):
+            print("\n" if number else "", end="")
+            _show_one(form)
+    return tell_errors(errors)
+
+
+def _described(admin: "AdminClient", kinds: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Exception]]:
+    """Each kind has a question of its own, and an answer of the same shape as far as it is shown."""
+    ask: dict[str, Any] = {SHARE: admin.describe_share_groups, STREAMS: admin.describe_streams_groups}
+    found: dict[str, Any] = {}
+    errors: dict[str, Exception] = {}
+    for kind in dict.fromkeys(kinds.values()):
+        results = ask.get(kind, admin.describe_groups)([name for name in kinds if kinds[name] == kind])
+        found |= results.values_ok
+        errors |= results.errors
+    return found, errors
+
+
+def _form(group: Any, kind: str) -> dict[str, Any]:
+    return {
+        "group": group.group_id,
+        "kind": getattr(group, "kind", kind),
+        "state": group.state,
+        "assignor": getattr(group, "assignor", ""),
+        "coordinator": group.coordinator,
+        "members": [
+            {
+                "member": member.member_id,
+                "instance": getattr(member, "instance_id", None),
+                "client": member.client_id,
+                "host": member.host,
+                "assignment": _by_topic(member.assignment),
+            }
+            for member in group.members
+        ],
+    }
+
+
+def _by_topic(assignment: Any) -> dict[str, list[int]]:
+    """Of a member of a streams group, the tasks that it works on by their subtopology."""
+    if not isinstance(assignment, frozenset):
+        return {name: list(numbers) for name, numbers in assignment.active.items()}
+    found: dict[str, list[int]] = {}
+    places: list[TopicPartition] = sorted(assignment)
+    for place in places:
+        found.setdefault(place.topic, []).append(place.partition)
+    return found
+
+
+def _show_one(form: Mapping[str, Any]) -> None:
+    facts = [form["kind"], form["state"], f"coordinator {form['coordinator']}"]
+    facts += [f"assignor {form['assignor']}"] if form["assignor"] else []
+    facts.append(counted(len(form["members"]), "member"))
+    print(f"{painted(form['group'], BOLD)}  {painted(', '.join(facts), DIM)}")
+    rows = [[each["client"], each["host"], each["member"], shown(each["assignment"])] for each in form["members"]]
+    if rows:
+        show_table(rows, ["CLIENT", "HOST", "MEMBER", "PARTITIONS"])
+
+
+def shown(assignment: Mapping[str, list[int]]) -> str:
+    """`orders:0,2 payments:1`."""
+    return " ".join(f"{topic}:{','.join(map(str, numbers))}" for topic, numbers in assignment.items())
