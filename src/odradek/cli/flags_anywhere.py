@@ -19,8 +19,10 @@ def flags_first(parser: argparse.ArgumentParser, given: Sequence[str]) -> list[s
         if not first.startswith("-") or first == "-":
             words.append(first)
             continue
-        flags.append(first)
         action = parser._option_string_actions.get(first)
+        if action is not None and action.nargs is None and not left:
+            return [*flags, *words, first]  # its value is missing: no word may take the place
+        flags.append(first)
         if action is not None and _takes_next(action, left):
             flags.append(left.pop(0))
     return [*flags, *words]

@@ -57,7 +57,12 @@ def test_partitions_by_their_numbers():
 
 
 @pytest.mark.parametrize(
-    ("text", "told"), [("orders:4", "has no partition 4; it has 4, counted from 0"), ("orders:x", "expected numbers")]
+    ("text", "told"),
+    [
+        ("orders:4", "has no partition 4; it has 4, counted from 0"),
+        ("orders:x", "expected numbers"),
+        ("orders:0-9999999999", "expected numbers"),
+    ],
 )
 def test_partitions_that_are_not_there(text, told):
     with pytest.raises(Failure, match=told):

@@ -208,7 +208,8 @@ def test_the_list_of_commands_says_what_each_says_itself(capsys):
         ("a --watch b", "--watch a b"),
         ("a --watch 3 b", "--watch 3 a b"),
         ("a -e -- -b c", "-e -- a -b c"),
-        ("a - -k", "-k a -"),
+        ("a - -k", "a - -k"),
+        ("a -e -k", "-e a -k"),
     ],
 )
 def test_flags_may_stand_between_words(given, first):
@@ -242,6 +243,8 @@ def test_flags_may_stand_between_words(given, first):
         (["produce", "orders", "--transaction", "t", "--acks", "1"], "a transaction needs --acks all"),
         (["produce", "orders", "--timestamp", "noon"], "'noon' is no time"),
         (["produce", "orders", "-z", "zip"], "there is no 'zip'"),
+        (["consume", "orders", "--decode"], "argument --decode: expected one argument"),
+        (["consume", "orders", "--from", "@99999999999999999999"], "is no time"),
         (["copy", "orders", "orders"], "a topic is not copied into itself"),
         (["copy", "orders", "more", "--from", "noon"], "is no place in a partition"),
     ],

@@ -158,7 +158,7 @@ def _set(options: argparse.Namespace) -> int:
     if options.file is not None:
         rows = json_rows(options.file, ("config", "value"))
         values |= {str(row["config"]): row["value"] for row in rows if not row.get("read_only")}
-    values |= named_values(options.values, options.kind)
+    values |= named_values(options.values, "")
     if not values:
         raise Failure(f"what shall be set? odradek configs set {options.kind} {options.name} CONFIG=VALUE")
     if options.kind in quota_configs.KINDS:

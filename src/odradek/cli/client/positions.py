@@ -22,6 +22,8 @@ START, END, OFFSET, BEFORE_END, AFTER_START, TIME, GROUP = (
 )
 FORMS = "start, end, an offset, -N (before the end), +N (after the start), @time, @-1h, or group:NAME"
 
+PARTITION_MAX = 1_000_000  # no topic has so many, and a list of more would be long
+
 _WORDS = {"start": START, "beginning": START, "earliest": START, "end": END, "latest": END}
 
 
@@ -113,7 +115,8 @@ def partition_numbers(text: str, whole: str) -> list[int]:
     found: list[int] = []
     for piece in text.split(","):
         first, dash, last = piece.partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
+        is_range = first.isdecimal() and (last.isdecimal() if dash else True)
+        if not is_range or int(last or first) > PARTITION_MAX:
             raise Failure(f"{whole}: expected numbers of partitions, as in 0 or 0,2 or 1-3")
         found += range(int(first), int(last if dash else first) + 1)
     return found

@@ -61,7 +61,7 @@ def named_values(given: Iterable[str], flag: str) -> dict[str, str]:
     for text in given:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            raise Failure(f"{flag} {text}: expected NAME=VALUE")
+            raise Failure(f"{flag} {text}: expected NAME=VALUE".lstrip())
         found[name.strip()] = value
     return found
 

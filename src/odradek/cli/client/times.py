@@ -7,6 +7,7 @@ from odradek.cli.failure import Failure
 UNIT_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 
 _PIECE = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)")
+_DIGITS_MAX = 18  # what fits the field of a request
 _EPOCH_DIGITS_MS = 12  # more digits than seconds since 1970 have until the year 5138
 
 
@@ -29,7 +30,7 @@ def time_ms(text: str, now_ms: int) -> int:
         return now_ms
     if text.startswith("-") and (ago := _duration_ms(text[1:])) is not None:
         return now_ms - ago
-    if text.isdecimal():
+    if text.isdecimal() and len(text) <= _DIGITS_MAX:
         return int(text) if len(text) >= _EPOCH_DIGITS_MS else int(text) * 1000
     try:
         moment = datetime.fromisoformat(text)
