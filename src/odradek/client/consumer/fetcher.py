@@ -196,9 +196,10 @@ class Fetcher:
     def _fetches(self, placed: Placed, now_ms: int) -> list[Send]:
         """To every broker that has something for us and is not asked yet, as far as there is room for its answer."""
         idle = [node for node in map(self._node, placed) if node.in_flight is None]
+        self._buffer.wants_room = bool(idle)  # before it is looked at: who makes room meanwhile has to tell
         wanted = {node.id: self._wanted(placed[node.id], now_ms) for node in idle}
         due = [node for node in idle if self._is_due(node, wanted[node.id], now_ms)]
-        self._buffer.wants_room = any(some.full for some in wanted.values())
+        lacks_room = any(some.full for some in wanted.values())
         used_bytes = self.reserved_bytes + self.buffered_bytes if due else 0
         sends: list[Send] = []
         for left, node in zip(range(len(due), 0, -1), due, strict=True):
@@ -208,7 +209,8 @@ class Fetcher:
                 used_bytes += reserved_bytes
                 sends.append(self._fetch(node, ready, reserved_bytes, is_soon=bool(full)))
             else:
-                self._buffer.wants_room = True
+                lacks_room = True
+        self._buffer.wants_room = lacks_room
         return sends
 
     def _wanted(self, states: list[AssignedPartition], now_ms: int) -> _Wanted:

@@ -3,6 +3,7 @@
 import pytest
 
 from fetch_kit import EPOCHS, FETCH, LIST_OFFSETS, WALL_MS, FetchStory
+from odradek.client.consumer.assigned_partition import AssignedPartition
 from odradek.client.consumer.fetch_config import FetchConfig
 from odradek.client.consumer.fetch_errors import (
     CorruptRecords,
@@ -842,3 +843,24 @@ def test_nothing_is_looked_at_while_every_broker_is_asked(monkeypatch):
     assert len(story.out) == 2
     monkeypatch.setattr(type(story.subscriptions), "__iter__", None)
     assert story.fetcher.poll(story.now_ms) == []
+
+
+def test_room_that_is_made_while_it_is_looked_for_is_told_of(monkeypatch):
+    story = FetchStory({"t": 1}, config=FetchConfig(partition_max_bytes=100))
+    story.log(*T0).append(1, size=500)
+    story.begin(T0)
+    told = []
+    story.buffer.on_room = lambda: told.append("room")
+    buffered = AssignedPartition.buffered_bytes.fget
+
+    def looked_at(state):
+        """The caller takes everything right after the fetcher has seen that the partition is full."""
+        found = buffered(state)
+        if found and not story.buffer._taking_records.stretches and story.buffer.has_data:
+            story.buffer.take(10)
+        return found
+
+    monkeypatch.setattr(AssignedPartition, "buffered_bytes", property(looked_at))
+    story.answer()
+    assert story.subscriptions.position(T0) == 1
+    assert told == ["room"]
