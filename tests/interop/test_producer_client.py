@@ -11,7 +11,7 @@ from itertools import count, pairwise
 import pytest
 from test_admin_client import apache, ours
 
-from odradek import KafkaProducer, ProducerRecord, TopicPartition, aio, errors
+from odradek import KafkaConsumer, KafkaProducer, ProducerRecord, TopicPartition, aio, errors
 from odradek.client.admin.admin_client import AdminClient
 from odradek.client.group_metadata import ConsumerGroupMetadata
 from odradek.client.host.errors import OwnThreadError
@@ -601,6 +601,16 @@ def transactional(cluster):
         yield client
 
 
+def copied(consumer, producer, topic, count):
+    """Reads so many records, and writes a copy of each beside them."""
+    deadline = time.monotonic() + SECONDS_MAX
+    while count > 0:
+        assert time.monotonic() < deadline
+        for record in consumer.poll(1.0):
+            producer.send(topic, b"copy of " + record.value, partition=1)
+            count -= 1
+
+
 class TestTransactions:
     @pytest.mark.contract("A143", "A146")
     def test_what_is_committed_is_read(self, transactional, topic, read):
@@ -689,6 +699,24 @@ class TestTransactions:
             assert time.monotonic() < deadline
         assert found.offset == 5
 
+    def test_a_transaction_with_a_consumer_copies_each_record_once(self, cluster, producer, transactional, topic, read):
+        """What was read before an exception is read again, and what was written then is not seen."""
+        for number in range(10):
+            producer.send(topic, b"%d" % number, partition=0)
+        producer.flush(SECONDS_MAX)
+        configs = {"auto_offset_reset": "earliest", "enable_auto_commit": False}
+        with KafkaConsumer(bootstrap_servers=cluster, group_id=f"group-{next(_numbers)}", **configs) as consumer:
+            consumer.assign([TopicPartition(topic, 0)])
+            with pytest.raises(ZeroDivisionError), transactional.transaction(consumer):
+                copied(consumer, transactional, topic, 10)
+                raise ZeroDivisionError
+            with transactional.transaction(consumer):
+                copied(consumer, transactional, topic, 10)
+            assert consumer.committed([TopicPartition(topic, 0)])[TopicPartition(topic, 0)].offset == 10
+        assert [value for value in committed(read, topic, 20) if value.startswith(b"copy")] == [
+            b"copy of %d" % number for number in range(10)
+        ]
+
     def test_offsets_of_an_aborted_transaction_are_not(self, transactional, admin, topic):
         group = f"group-{next(_numbers)}"
         transactional.begin_transaction()
@@ -757,6 +785,24 @@ class TestAsyncio:
 
         self.run(cluster, work, transactional_id=f"id-{next(_numbers)}")
         assert committed(read, topic, 1) == [b"committed"]
+
+    def test_many_at_once(self, cluster, topic, read):
+        async def work(client):
+            many = await client.send_many(topic, [b"%0100d" % number for number in range(300)], partition=0)
+            assert len(many) == 300
+            return await many
+
+        self.run(cluster, work, buffer_memory=5000, batch_size=1000)
+        assert values(read(topic)) == [b"%0100d" % number for number in range(300)]
+
+    def test_a_table_of_arrow(self, cluster, topic, read):
+        pa = pytest.importorskip("pyarrow")
+
+        async def work(client):
+            return await (await client.send_arrow(topic, pa.table({"value": [bytes(100)] * 300}), partition=1))
+
+        self.run(cluster, work, buffer_memory=5000, batch_size=1000)
+        assert len(read(topic)) == 300
 
     def test_no_thread_is_started(self, cluster, topic):
         async def work(client):

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from odradek.channel.cluster import PartitionInfo
 from odradek.channel.errors import ClientClosed
@@ -19,6 +20,7 @@ from odradek.client.host.errors import OwnThreadError
 from odradek.client.host.session import closed
 from odradek.client.producer.accumulator import RecordFuture
 from odradek.client.producer.errors import BufferExhausted, FlushTimeout
+from odradek.client.producer.many_future import ManyFuture
 from odradek.client.producer.opening import opened
 from odradek.client.producer.prepared import Prepared
 from odradek.client.producer.producer_record import HeaderList, ProducerRecord
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from odradek.client.config_types import ProducerConfig
+    import pyarrow as pa
+
+    from odradek.client.config_types import ProducerConfig
+    from odradek.client.producer.serializer_types import Serializer
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -45,6 +51,58 @@ class KafkaProducer(Generic[K, V]):
         metadata = await future
     """
 
+    @overload
+    def __init__(
+        self: "KafkaProducer[bytes, bytes]",
+        config: Mapping[str, object] | None = None,
+        /,
+        *,
+        key_serializer: None = None,
+        value_serializer: None = None,
+        partitioner: Any = None,
+        interceptors: Sequence[Any] = (),
+        **configs: "Unpack[ProducerConfig]",
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: "KafkaProducer[K, bytes]",
+        config: Mapping[str, object] | None = None,
+        /,
+        *,
+        key_serializer: "Serializer[K]",
+        value_serializer: None = None,
+        partitioner: Any = None,
+        interceptors: Sequence[Any] = (),
+        **configs: "Unpack[ProducerConfig]",
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: "KafkaProducer[bytes, V]",
+        config: Mapping[str, object] | None = None,
+        /,
+        *,
+        key_serializer: None = None,
+        value_serializer: "Serializer[V]",
+        partitioner: Any = None,
+        interceptors: Sequence[Any] = (),
+        **configs: "Unpack[ProducerConfig]",
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: "KafkaProducer[K, V]",
+        config: Mapping[str, object] | None = None,
+        /,
+        *,
+        key_serializer: "Serializer[K]",
+        value_serializer: "Serializer[V]",
+        partitioner: Any = None,
+        interceptors: Sequence[Any] = (),
+        **configs: "Unpack[ProducerConfig]",
+    ) -> None: ...
+
     def __init__(
         self,
         config: Mapping[str, object] | None = None,
@@ -55,6 +113,7 @@ class KafkaProducer(Generic[K, V]):
         partitioner: Any = None,
         interceptors: Sequence[Any] = (),
         **configs: "Unpack[ProducerConfig]",
+        **configs: Any,
     ) -> None:
         self._opened = opened(
             config,
@@ -116,15 +175,8 @@ class KafkaProducer(Generic[K, V]):
         return await future
 
     async def _slow_send(self, record: ProducerRecord[Any, Any], callback: UserCallback | None) -> RecordFuture:
-        session = await self._begun()
         deadline = Deadline(self._settings.max_block_ms)
-        known = session.accumulator.topics.get(record.topic)
-        if known is None or len(known.queues) <= (record.partition or 0):
-            await self._host.run(
-                lambda at_work: at_work.wait_for_topic(record.topic, record.partition, deadline.left_ms())
-            )
-        if self._settings.is_transactional:
-            session.check_transaction()
+        session = await self._session_with(record.topic, record.partition, deadline)
         prepared = self._preparing.prepared(record, session)
         told = self._preparing.told(callback)
         if self._preparing.asks_again(record):
@@ -133,6 +185,16 @@ class KafkaProducer(Generic[K, V]):
                 return future
             prepared = self._preparing.again(record, prepared, session)
         return await self._append(session, prepared, told, deadline)
+
+    async def _session_with(self, topic: str, partition: int | None, deadline: Deadline) -> ProducerSession:
+        """The session, when the topic is known to it and may be written to."""
+        session = await self._begun()
+        known = session.accumulator.topics.get(topic)
+        if known is None or len(known.queues) <= (partition or 0):
+            await self._host.run(lambda at_work: at_work.wait_for_topic(topic, partition, deadline.left_ms()))
+        if self._settings.is_transactional:
+            session.check_transaction()
+        return session
 
     async def _append(
         self,
@@ -169,6 +231,42 @@ class KafkaProducer(Generic[K, V]):
             raise closed(None)
         session.pool.exhausted += 1
         raise BufferExhausted
+
+    async def send_many(
+        self,
+        topic: str,
+        values: Sequence[V | None],
+        *,
+        keys: Sequence[K | None] | None = None,
+        headers: Sequence[HeaderList] | None = None,
+        timestamps_ms: Sequence[int] | None = None,
+        partition: int | None = None,
+    ) -> ManyFuture:
+        """As `send` for each, and cheaper. If one is refused, those before it are sent all the same."""
+        from odradek.client.producer import sending_many
+
+        rows = sending_many.Rows(topic, values, keys, headers, timestamps_ms, partition)
+        session = await self._begun()
+        while rows.is_left:
+            rows.append_plain(session)
+            if rows.is_left:
+                rows.note(await self.send(rows.next_record()))
+        return rows.future()
+
+    async def send_arrow(
+        self, topic: str, data: "pa.Table | pa.RecordBatch", *, partition: int | None = None
+    ) -> ManyFuture:
+        """The rows of a table: columns value, and if they are there key, headers, timestamp and partition."""
+        from odradek.client.producer.sending_arrow import check_columns, whole_batches
+
+        check_columns(data)
+        deadline = Deadline(self._settings.max_block_ms)
+        session = await self._session_with(topic, partition, deadline)
+        spans = []
+        for batch in whole_batches(session, topic, data, partition):
+            is_taken = session.pool.take(batch.size)
+            spans.append(batch.add(batch.size if is_taken else await self._memory(session, batch.size, deadline)))
+        return ManyFuture(spans)
 
     async def flush(self, timeout: float | None = None) -> None:
         if self._session is None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from odradek.channel.cluster import PartitionInfo
 from odradek.channel.errors import ClientClosed
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from odradek.client.config_types import ProducerConfig
+    from odradek.client.producer.serializer_types import Serializer
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -67,6 +68,58 @@ class KafkaProducer(Generic[K, V]):
     Configs are Kafka's: as keywords with underscores, or in a mapping with their own names. A `timeout` is in seconds.
     """
 
+    @overload
+    def __init__(
+        self: "KafkaProducer[bytes, bytes]",
+        config: Mapping[str, object] | None = None,
+        /,
+        *,
+        key_serializer: None = None,
+        value_serializer: None = None,
+        partitioner: Any = None,
+        interceptors: Sequence[Any] = (),
+        **configs: "Unpack[ProducerConfig]",
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: "KafkaProducer[K, bytes]",
+        config: Mapping[str, object] | None = None,
+        /,
+        *,
+        key_serializer: "Serializer[K]",
+        value_serializer: None = None,
+        partitioner: Any = None,
+        interceptors: Sequence[Any] = (),
+        **configs: "Unpack[ProducerConfig]",
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: "KafkaProducer[bytes, V]",
+        config: Mapping[str, object] | None = None,
+        /,
+        *,
+        key_serializer: None = None,
+        value_serializer: "Serializer[V]",
+        partitioner: Any = None,
+        interceptors: Sequence[Any] = (),
+        **configs: "Unpack[ProducerConfig]",
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: "KafkaProducer[K, V]",
+        config: Mapping[str, object] | None = None,
+        /,
+        *,
+        key_serializer: "Serializer[K]",
+        value_serializer: "Serializer[V]",
+        partitioner: Any = None,
+        interceptors: Sequence[Any] = (),
+        **configs: "Unpack[ProducerConfig]",
+    ) -> None: ...
+
     def __init__(
         self,
         config: Mapping[str, object] | None = None,
@@ -77,6 +130,7 @@ class KafkaProducer(Generic[K, V]):
         partitioner: Any = None,
         interceptors: Sequence[Any] = (),
         **configs: "Unpack[ProducerConfig]",
+        **configs: Any,
     ) -> None:
         self._opened: Opened = opened(
             config,
@@ -188,15 +242,28 @@ class KafkaProducer(Generic[K, V]):
         """As `send` for each, and cheaper. If one is refused, those before it are sent all the same."""
         from odradek.client.producer import sending_many
 
-        return sending_many.send_many(self, topic, values, keys, headers, timestamps_ms, partition)
+        rows = sending_many.Rows(topic, values, keys, headers, timestamps_ms, partition)
+        session = self._begun()
+        while rows.is_left:
+            rows.append_plain(session)
+            if rows.is_left:
+                rows.note(self.send(rows.next_record()))
+        return rows.future()
 
     def send_arrow(self, topic: str, data: "pa.Table | pa.RecordBatch", *, partition: int | None = None) -> ManyFuture:
         """The rows of a table: columns value, and if they are there key, headers, timestamp and partition. Keys and
         values are binary columns; serializers and interceptors do not see them.
         """
-        from odradek.client.producer import sending_arrow
+        from odradek.client.producer.sending_arrow import check_columns, whole_batches
 
-        return sending_arrow.send_arrow(self, topic, data, partition)
+        check_columns(data)
+        deadline = self.deadline()
+        session = self.session_with(topic, partition, deadline)
+        spans = []
+        for batch in whole_batches(session, topic, data, partition):
+            taken = batch.size if session.pool.take(batch.size) else self.memory(batch.size, deadline)
+            spans.append(batch.add(taken))
+        return ManyFuture(spans)
 
     def flush(self, timeout: float | None = None) -> None:
         """Waits until each record that was sent before has its outcome. FlushTimeout if that takes too long."""
@@ -331,10 +398,6 @@ class KafkaProducer(Generic[K, V]):
     def session(self) -> ProducerSession:
         """For the modules beside this one."""
         return self._begun()
-
-    def is_plain_for(self, topic: str, partition: int | None) -> bool:
-        session = self._begun()
-        return session.accumulator.is_plain and _is_known(session, topic, partition)
 
     def _refuse_waiting(self) -> None:
         self._host.refuse_own_thread()

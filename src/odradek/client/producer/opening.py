@@ -26,7 +26,7 @@ class Opened:
 
     @property
     def session(self) -> Open[ProducerSession]:
-        return producer_session(self.settings, self._tell_cluster)
+        return producer_session(self.settings, when_cluster_known=self._tell_cluster)
 
     def close(self) -> None:
         """The plugins; an error is told in the log."""

@@ -1,40 +1,54 @@
 """The rows of a pyarrow table as records: columns go straight into whole batches, without an object for a row."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from odradek.client.host.clocks import Deadline
 from odradek.client.host.session import closed
 from odradek.client.producer.accumulator import NO_PARTITION, Topic
-from odradek.client.producer.many_future import ManyFuture, Span
+from odradek.client.producer.many_future import Span
 from odradek.client.producer.sent_batch import SentBatch
+from odradek.client.producer.session import ProducerSession
 from odradek.records import layout
 from odradek.records.build import build_record_batch
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from odradek.client.producer.kafka_producer import KafkaProducer
 
 COLUMNS = frozenset(("value", "key", "headers", "timestamp", "partition"))
 
 
-def send_arrow(
-    producer: "KafkaProducer[Any, Any]", topic: str, data: "pa.Table | pa.RecordBatch", partition: int | None
-) -> ManyFuture:
-    _check_columns(data)
-    deadline = producer.deadline()
-    session = producer.session_with(topic, partition, deadline)
+def whole_batches(session: ProducerSession, topic: str, data: Any, partition: int | None) -> "Iterator[WholeBatch]":
+    """The batches of a table for a topic that is known, one after the other: each needs memory, then it is added."""
     known = session.accumulator.topics[topic]
     pieces = data.to_batches() if hasattr(data, "to_batches") else [data]
-    spans: list[Span] = []
     for piece in pieces:
         for place, rows in _placed(session.accumulator, known, piece, partition):
-            _send_rows(producer, known, place, rows, deadline, spans)
-    return ManyFuture(spans)
+            yield from _built(session, known, place, rows)
 
 
-def _check_columns(data: Any) -> None:
+class WholeBatch:
+    """Bytes that are complete but for their numbers."""
+
+    __slots__ = ("_count", "_data", "_place", "_session", "_topic", "size")
+
+    def __init__(self, session: ProducerSession, topic: Topic, place: int, data: memoryview, count: int) -> None:
+        self._session = session
+        self._topic = topic
+        self._place = place
+        self._data = data
+        self._count = count
+        self.size = max(len(data), session.accumulator.batch_bytes)
+
+    def add(self, taken_bytes: int) -> Span:
+        """With the memory that was taken for it."""
+        accumulator = self._session.accumulator
+        where = accumulator.next_sticky(self._topic) if self._place == NO_PARTITION else self._place
+        queue = self._topic.queues[where]
+        batch = SentBatch(queue, self.size, taken_bytes)
+        batch.set_records(bytes(self._data), self._count, *_times(self._data))
+        if not accumulator.add_batch(queue, batch):
+            raise closed(None)
+        return batch, 0, self._count
+
+
+def check_columns(data: Any) -> None:
     names = set(data.schema.names)
     if "value" not in names:
         raise ValueError(f"a table to send has a column value, not only {sorted(names)}")
@@ -69,10 +83,7 @@ def _grouped(piece: Any, places: list[int]) -> "Iterator[tuple[int, Any]]":
         yield place, piece.take(numbers)
 
 
-def _send_rows(
-    producer: "KafkaProducer[Any, Any]", topic: Topic, place: int, rows: Any, deadline: Deadline, spans: list[Span]
-) -> None:
-    session = producer.session
+def _built(session: ProducerSession, topic: Topic, place: int, rows: Any) -> "Iterator[WholeBatch]":
     accumulator = session.accumulator
     built = build_record_batch(
         rows.select([name for name in rows.schema.names if name != "partition"]),
@@ -82,15 +93,7 @@ def _send_rows(
     )
     for batches in built:
         for data, (_, _, _, count) in zip(batches, batches.spans, strict=True):
-            where = accumulator.next_sticky(topic) if place == NO_PARTITION else place
-            size = max(len(data), accumulator.batch_bytes)
-            taken = size if session.pool.take(size) else producer.memory(size, deadline)
-            batch = SentBatch(topic.queues[where], size, taken)
-            first, last = _times(data)
-            batch.set_records(bytes(data), count, first, last)
-            if not accumulator.add_batch(topic.queues[where], batch):
-                raise closed(None)
-            spans.append((batch, 0, count))
+            yield WholeBatch(session, topic, place, data, count)
 
 
 def _times(data: memoryview) -> tuple[int, int]:

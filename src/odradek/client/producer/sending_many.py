@@ -3,69 +3,78 @@ sends it, one by one.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from odradek.client.producer.accumulator import NO_PARTITION
+from odradek.client.producer.accumulator import NO_PARTITION, RecordFuture
 from odradek.client.producer.many_future import ManyFuture, Span
-
-if TYPE_CHECKING:
-    from odradek.client.producer.kafka_producer import KafkaProducer
-
-
-def send_many(
-    producer: "KafkaProducer[Any, Any]",
-    topic: str,
-    values: Sequence[Any],
-    keys: Sequence[Any] | None,
-    headers: Sequence[Any] | None,
-    timestamps_ms: Sequence[int] | None,
-    partition: int | None,
-) -> ManyFuture:
-    for name, column in (("keys", keys), ("headers", headers), ("timestamps_ms", timestamps_ms)):
-        if column is not None and len(column) != len(values):
-            raise ValueError(f"{len(values)} values, but {len(column)} {name}")
-    spans: list[Span] = []
-    at = 0
-    while at < len(values):
-        if headers is None and timestamps_ms is None and producer.is_plain_for(topic, partition):
-            at = _plain(producer, topic, values, keys, at, partition, spans)
-        if at < len(values):  # the next one has to wait, or needs a plugin
-            future = producer.send(
-                topic,
-                values[at],
-                None if keys is None else keys[at],
-                headers=() if headers is None else headers[at],
-                partition=partition,
-                timestamp_ms=None if timestamps_ms is None else timestamps_ms[at],
-            )
-            _note(spans, (future.batch, future.index, 1))
-            at += 1
-    return ManyFuture(spans)
+from odradek.client.producer.producer_record import ProducerRecord
+from odradek.client.producer.session import ProducerSession
 
 
-def _plain(
-    producer: "KafkaProducer[Any, Any]",
-    topic: str,
-    values: Sequence[Any],
-    keys: Sequence[Any] | None,
-    at: int,
-    partition: int | None,
-    spans: list[Span],
-) -> int:
-    accumulator = producer.session.accumulator
-    if not all(value is None or type(value) is bytes for value in values):
-        return at
-    if keys is not None and not all(key is None or type(key) is bytes for key in keys):
-        return at
-    known = accumulator.topics[topic]
-    place = NO_PARTITION if partition is None else partition
-    return accumulator.append_many(known, values, keys, at, place, accumulator.now_ms(), spans)
+class Rows:
+    """What is to be sent, and how far it has come."""
 
+    def __init__(
+        self,
+        topic: str,
+        values: Sequence[Any],
+        keys: Sequence[Any] | None,
+        headers: Sequence[Any] | None,
+        timestamps_ms: Sequence[int] | None,
+        partition: int | None,
+    ) -> None:
+        for name, column in (("keys", keys), ("headers", headers), ("timestamps_ms", timestamps_ms)):
+            if column is not None and len(column) != len(values):
+                raise ValueError(f"{len(values)} values, but {len(column)} {name}")
+        self._topic = topic
+        self._values = values
+        self._keys = keys
+        self._headers = headers
+        self._timestamps_ms = timestamps_ms
+        self._partition = partition
+        self._at = 0
+        self._spans: list[Span] = []
+        self._is_plain = headers is None and timestamps_ms is None and _are_bytes(values) and _are_bytes(keys or ())
 
-def _note(spans: list[Span], span: Span) -> None:
-    if spans:
-        batch, first, count = spans[-1]
-        if batch is span[0] and first + count == span[1]:
-            spans[-1] = (batch, first, count + 1)
+    @property
+    def is_left(self) -> bool:
+        return self._at < len(self._values)
+
+    def append_plain(self, session: ProducerSession) -> None:
+        """As many as go without waiting, and without a plugin."""
+        accumulator = session.accumulator
+        known = accumulator.topics.get(self._topic)
+        if not self._is_plain or not accumulator.is_plain or known is None:
             return
-    spans.append(span)
+        place = NO_PARTITION if self._partition is None else self._partition
+        values, keys, now_ms = self._values, self._keys, accumulator.now_ms()
+        self._at = accumulator.append_many(known, values, keys, self._at, place, now_ms, self._spans)
+
+    def next_record(self) -> ProducerRecord[Any, Any]:
+        """The one that has to wait, or that needs more than a copy."""
+        at = self._at
+        return ProducerRecord(
+            self._topic,
+            self._values[at],
+            None if self._keys is None else self._keys[at],
+            headers=() if self._headers is None else self._headers[at],
+            partition=self._partition,
+            timestamp_ms=None if self._timestamps_ms is None else self._timestamps_ms[at],
+        )
+
+    def note(self, future: RecordFuture) -> None:
+        """It was sent."""
+        self._at += 1
+        if self._spans:
+            batch, first, count = self._spans[-1]
+            if batch is future.batch and first + count == future.index:
+                self._spans[-1] = (batch, first, count + 1)
+                return
+        self._spans.append((future.batch, future.index, 1))
+
+    def future(self) -> ManyFuture:
+        return ManyFuture(self._spans)
+
+
+def _are_bytes(column: Sequence[Any]) -> bool:
+    return all(each is None or type(each) is bytes for each in column)

@@ -417,9 +417,12 @@ class ProducerSession:
 
 
 def producer_session(
-    settings: ProducerSettings, when_cluster_known: Callable[[str | None], object] = lambda _: None
+    settings: ProducerSettings,
+    clock: Callable[[], int] | None = None,
+    when_cluster_known: Callable[[str | None], object] = lambda _: None,
 ) -> Open[ProducerSession]:
-    return lambda loop: ProducerSession(loop, settings, when_cluster_known=when_cluster_known)
+    """Without a `clock` the time of a record is the machine's."""
+    return lambda loop: ProducerSession(loop, settings, clock, when_cluster_known)
 
 
 def _reason(batch: Any, why_not_sent: Callable[[PartitionQueue], str]) -> str:
