@@ -3,7 +3,6 @@
 import os
 import shutil
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -50,13 +49,13 @@ def test_contexts_by_their_names():
 def completed(line):
     """What bash itself makes of a line and a Tab."""
     script = f"""
+odradek() {{ "$PYTHON" -m odradek "$@"; }}
 source <(odradek completion bash)
 COMP_LINE='odradek {line}'; COMP_POINT=${{#COMP_LINE}}
 _odradek odradek
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
-    programs = os.fspath(Path(sys.executable).parent)
-    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+    environment = {**os.environ, "PYTHON": sys.executable}
     return outside.run(["bash", "-eu", "-c", script], env=environment, check=True).stdout.split()
 
 
