@@ -7,7 +7,6 @@ waits. What it returns is awaited to know where the record is. Everything happen
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from odradek.channel.cluster import PartitionInfo
@@ -33,7 +32,6 @@ from odradek.protocol.errors import KafkaError
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from odradek.client.config_types import ProducerConfig
     import pyarrow as pa
 
     from odradek.client.config_types import ProducerConfig
@@ -112,7 +110,6 @@ class KafkaProducer(Generic[K, V]):
         value_serializer: Any = None,
         partitioner: Any = None,
         interceptors: Sequence[Any] = (),
-        **configs: "Unpack[ProducerConfig]",
         **configs: Any,
     ) -> None:
         self._opened = opened(

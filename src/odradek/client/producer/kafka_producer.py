@@ -129,7 +129,6 @@ class KafkaProducer(Generic[K, V]):
         value_serializer: Any = None,
         partitioner: Any = None,
         interceptors: Sequence[Any] = (),
-        **configs: "Unpack[ProducerConfig]",
         **configs: Any,
     ) -> None:
         self._opened: Opened = opened(
