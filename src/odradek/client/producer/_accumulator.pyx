@@ -675,7 +675,12 @@ cdef class Accumulator:
 
     cdef int notice(self) except -1:
         self.is_noticed = True
-        self.wake()
+        try:
+            self.wake()
+        except BaseException:  # a signal's: the record is there, and its sender must hear of it all the same
+            self.is_noticed = False
+            self.wake()
+            raise
         return 0
 
 

@@ -194,20 +194,24 @@ class GatheredBatch:
         out = self._buffer
         if not isinstance(out, Buffer):
             return False
-        put_varint(out, zigzag(length))
-        out.append(0)
-        put_varint(out, zigzag(delta))
-        put_varint(out, zigzag(self.record_count))
+        record = bytearray()
+        put_varint(record, zigzag(length))
+        record.append(0)
+        put_varint(record, zigzag(delta))
+        put_varint(record, zigzag(self.record_count))
         for field in (key, value):
             if field is None:
-                out.append(1)
+                record.append(1)
             else:
-                put_varint(out, zigzag(len(field)))
-                out += field
-        out += headers
+                put_varint(record, zigzag(len(field)))
+                record += field
+        record += headers
         if self.record_count == 0:
             self.base_timestamp = self.max_timestamp = timestamp
         self.max_timestamp = max(self.max_timestamp, timestamp)
+        # A signal's exception may strike at any call. So the record is put where the next one would be put over it, and
+        # counted by two statements that call nothing.
+        out[self.size_bytes :] = record
         self.size_bytes += size
         self.record_count += 1
         return True
@@ -222,10 +226,11 @@ class GatheredBatch:
         self, base_offset: int, log_append_time_ms: int, error: KafkaError | None
     ) -> "list[tuple[Callable[[RecordFuture], object], RecordFuture]]":
         """The outcome of all its records. Lets waiting threads go; the callbacks are for the caller to call."""
-        self.base_offset = base_offset
-        self.log_append_time_ms = log_append_time_ms
-        self.error = error
-        self.is_done = True
+        with self.queue.accumulator.guard:
+            self.base_offset = base_offset
+            self.log_append_time_ms = log_append_time_ms
+            self.error = error
+            self.is_done = True
         return self._let_go()
 
     def split_into(self, parts: "Sequence[tuple[int, GatheredBatch]]") -> None:
@@ -235,9 +240,10 @@ class GatheredBatch:
             record_future.subscribe(future, callback)
 
     def _let_go(self) -> "list[tuple[Callable[[RecordFuture], object], RecordFuture]]":
-        self._buffer = self.compressed = None
-        callbacks, self._callbacks = self._callbacks, None
-        waiters, self._waiters = self._waiters, None
+        with self.queue.accumulator.guard:
+            self._buffer = self.compressed = None
+            callbacks, self._callbacks = self._callbacks, None
+            waiters, self._waiters = self._waiters, None
         for waiter in waiters or ():
             waiter.end()
         return callbacks or []
@@ -422,7 +428,7 @@ class Accumulator:
             if future is not None:
                 topic.produced_bytes += size if partition < 0 else 0
                 if callback is not None:
-                    future.batch.add_callback(callback, future)
+                    record_future.subscribe(future, callback)
         if taken_bytes:
             self.pool.give_back(taken_bytes)
         if self._touched and not self._is_noticed:
@@ -450,10 +456,11 @@ class Accumulator:
                 return None, taken_bytes
             if taken_bytes >= needed:
                 needed, taken_bytes = taken_bytes, 0
-            batch = queue.open = self.batch_class(queue, max(self.batch_bytes, size + HEADER_SIZE), needed)
+            batch = self.batch_class(queue, max(self.batch_bytes, size + HEADER_SIZE), needed)
             batch.put(timestamp, key, value, headers)
+            self._touch(queue)  # in this order: whoever is interrupted leaves no batch that nobody would find
             queue.batches.append(batch)
-            self._touch(queue)
+            queue.open = batch
         if batch.is_full:
             queue.open = None
             self._touch(queue)
@@ -603,7 +610,12 @@ class Accumulator:
 
     def _notice(self) -> None:
         self._is_noticed = True
-        self.wake()
+        try:
+            self.wake()
+        except BaseException:  # a signal's: the record is there, and its sender must hear of it all the same
+            self._is_noticed = False
+            self.wake()
+            raise
 
 
 def _nobody(*_: object) -> None:
