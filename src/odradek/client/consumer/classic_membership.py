@@ -58,6 +58,7 @@ class ClassicMembership(GroupMembership):
         "_heartbeat",
         "_heartbeat_at_ms",
         "_is_leaving",
+        "_is_unnamed",
         "_joined_topics",
         "_must_rejoin",
         "_partitions",
@@ -94,6 +95,7 @@ class ClassicMembership(GroupMembership):
         self._remembered: tuple[int, Partitions] = (NO_GENERATION, NOTHING)  # the last assignment, for sticky assignors
         self._must_rejoin = False
         self._is_leaving = False
+        self._is_unnamed = False  # its join is on its way, and will be answered with the id of a member
         self._heartbeat: object = None  # the one in flight
         self._heartbeat_at_ms = 0
         self._sync: SyncGroupRequest | None = None  # the one to be sent
@@ -214,6 +216,7 @@ class ClassicMembership(GroupMembership):
 
     def _join(self, destination: Destination, now_ms: int) -> None:
         self.state = PREPARING_REBALANCE
+        self._is_unnamed = not self.member_id
         self._joined_topics = self.topics
         request = JoinGroupRequest(
             group_id=self.config.group_id,
@@ -240,6 +243,9 @@ class ClassicMembership(GroupMembership):
         )
 
     def _joined(self, response: JoinGroupResponse, now_ms: int) -> None:
+        is_unnamed, self._is_unnamed = self._is_unnamed, False
+        if self.state == LEFT and is_unnamed:
+            self._leave_as(response.member_id, now_ms)
         if self.state != PREPARING_REBALANCE:
             return
         if response.error_code:
@@ -266,6 +272,7 @@ class ClassicMembership(GroupMembership):
         self.member_id = response.member_id
 
     def _join_failed(self, now_ms: int) -> None:
+        self._is_unnamed = False
         if self.state == PREPARING_REBALANCE:
             self._overtaken(now_ms)
 
@@ -410,6 +417,16 @@ class ClassicMembership(GroupMembership):
             self._start_over(now_ms)
             self.state = LEFT
             self._must_rejoin = False
+
+    @property
+    def has_said_goodbye(self) -> bool:
+        return super().has_said_goodbye and not self._is_unnamed
+
+    def _leave_as(self, member_id: str, now_ms: int) -> None:
+        """It has left before it knew its id. The group waits for whoever has been given one."""
+        self.member_id = member_id
+        self._leave_group(now_ms)
+        self.member_id = ""
 
     def _leave_group(self, now_ms: int) -> None:
         destination = self.lookup.want() if self.member_id and self.config.instance_id is None else None

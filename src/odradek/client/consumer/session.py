@@ -26,6 +26,7 @@ logger = logging.getLogger("odradek.client")
 
 Places = Iterable[TopicPartition]
 
+LEAVE_MS = 500  # it is written at once; its answer may stand behind that of a join, which waits for others
 END_SESSIONS_MS = 50  # a broker that does not hear of it ends a fetch session by itself
 
 
@@ -279,7 +280,7 @@ class ConsumerSession(SessionLoop):
         self.fetcher.close()
         self.step()
         left_ms = max(0, deadline_ms - self._mono_ms())
-        await self.until(lambda: self.group is None or self.group.has_left, left_ms)
+        await self.until(lambda: self.group is None or self.group.has_left, min(left_ms, LEAVE_MS))
         left_ms = max(0, deadline_ms - self._mono_ms())
         await self.until(lambda: self.fetcher.is_closed, min(left_ms, END_SESSIONS_MS))
         self._is_closed = True

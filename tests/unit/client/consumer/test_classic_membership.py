@@ -7,7 +7,7 @@ from odradek.client.consumer.subscription import decode_assignment, decode_subsc
 from odradek.protocol import errors
 from odradek.protocol.messages.k11_join_group import JoinGroupRequest, JoinGroupResponseMember
 from odradek.protocol.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
-from odradek.protocol.messages.k13_leave_group import LeaveGroupRequest
+from odradek.protocol.messages.k13_leave_group import LeaveGroupRequest, LeaveGroupResponse
 from odradek.protocol.messages.k14_sync_group import SyncGroupRequest
 
 T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
@@ -406,3 +406,16 @@ def test_a_task_that_was_overtaken_is_of_no_effect():
     story.answer(beaten(errors.UnknownMemberId), HeartbeatRequest)
     story.core.done(revoke, story.now_ms)
     assert story.core.change.kind == "lose" and story.core.owned == {T0}
+
+
+def test_who_leaves_before_it_knows_its_id_leaves_when_it_is_told():
+    """Else the group would wait for the member that was given the id, as long as a session lasts."""
+    story = classic()
+    story.core.leave(story.now_ms)
+    story.pump()
+    assert not story.core.has_said_goodbye
+    story.answer(joined(member="named", error=errors.MemberIdRequired.code), JoinGroupRequest)
+    leave = story.take(LeaveGroupRequest)
+    assert [member.member_id for member in leave.request.members] == ["named"]
+    story.core.answered(leave.token, LeaveGroupResponse(), story.now_ms)
+    assert story.core.has_said_goodbye and story.core.state == "LEFT" and story.sent == []

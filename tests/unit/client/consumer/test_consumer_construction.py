@@ -256,3 +256,31 @@ def test_the_lag_of_a_partition_that_no_fetch_has_told_of_is_asked_for(broker):
         while consumer.current_lag(PLACE) != 1000:
             assert time.monotonic() < deadline
             time.sleep(0.01)
+
+
+def test_tables(broker):
+    pytest.importorskip("pyarrow", reason="pip install odradek[arrow]")
+    with KafkaConsumer(
+        bootstrap_servers=broker.bootstrap, auto_offset_reset="earliest", group_id="tables", enable_auto_commit=False
+    ) as consumer:
+        consumer.assign([PLACE])
+        assert next(consumer).offset == 0
+        offsets = []
+        while len(offsets) < 999:
+            table = consumer.poll_arrow(10)
+            offsets += table["offset"].to_pylist()
+        assert offsets == list(range(1, 1000)), "what an iterator had kept is in it"
+        consumer.commit()
+        assert consumer.committed([PLACE])[PLACE].offset == 1000
+
+
+def test_a_table_that_was_not_finished_is_not_committed(broker):
+    pytest.importorskip("pyarrow", reason="pip install odradek[arrow]")
+    configs = {"bootstrap_servers": broker.bootstrap, "auto_offset_reset": "earliest", "group_id": "half a table"}
+    consumer = KafkaConsumer(**configs)
+    consumer.assign([PLACE])
+    with pytest.raises(ZeroDivisionError), consumer:
+        assert consumer.poll_arrow(10).num_rows
+        raise ZeroDivisionError
+    with KafkaConsumer(**configs) as other:
+        assert other.committed([PLACE])[PLACE].offset == 0
