@@ -13,7 +13,7 @@ from kafka_server import kafka
 from test_kafka_on_our_dir import Directory, free_ports
 
 import outside
-from odradek import AdminClient, errors
+from odradek import AdminClient, KafkaConsumer, KafkaProducer, errors
 from odradek.client.admin.credentials import UserScramCredentialUpsertion
 from odradek.protocol.vocabulary import ScramMechanism
 from started import broker
@@ -147,6 +147,22 @@ def test_a_delegation_token_logs_in_by_scram(addresses):
         pytest.raises(errors.SaslAuthenticationFailed),
     ):
         admin.describe_cluster()
+
+
+def test_producer_and_consumer_log_in_as_well(addresses):
+    login = {
+        "bootstrap_servers": addresses[1],
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "SCRAM-SHA-512",
+        "sasl_plain_username": "al,ice=",
+        "sasl_plain_password": "sécret,=512",
+    }
+    with AdminClient(bootstrap_servers=addresses[0]) as admin:
+        admin.create_topic("letters", partitions=1, replication=1)
+    with KafkaProducer(**login, value_serializer=str.encode) as producer:
+        producer.send("letters", "hello").result(SECONDS_MAX)
+    with KafkaConsumer("letters", group_id="readers", auto_offset_reset="earliest", **login) as consumer:
+        assert next(consumer).value == b"hello"
 
 
 def test_a_token_that_nobody_has_signed(addresses):
