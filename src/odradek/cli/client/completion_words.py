@@ -147,7 +147,7 @@ def _connection(typed: Sequence[str]) -> argparse.Namespace:
     options = parser.parse_args([])
     with suppress(argparse.ArgumentError, argparse.ArgumentTypeError):
         options, _ = parser.parse_known_args(list(typed))
-    options.timeout = ASK_TIMEOUT_S
+    options.timeout = options.timeout or ASK_TIMEOUT_S
     return options
 
 
