@@ -306,8 +306,8 @@ cdef class GatheredBatch:
         return [] if callbacks is None else callbacks
 
     def add_callback(self, callback, future):
-        """False if it is done."""
-        if self.is_done:
+        """False if it is done, or was split."""
+        if self.is_done or self.parts is not None:
             return False
         if self.callbacks is None:
             self.callbacks = []

@@ -115,7 +115,10 @@ class BufferPool:
             raise ValueError(f"{size} bytes are more than buffer.memory, which is {self.total_bytes}")
         waiter = MemoryWaiter(size, wake)
         self._waiters.append(waiter)
-        self._serve()
+        if self.is_closed:
+            self.close()
+        else:
+            self._serve()
         return waiter
 
     def leave(self, waiter: MemoryWaiter) -> None:

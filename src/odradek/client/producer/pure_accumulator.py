@@ -235,8 +235,10 @@ class GatheredBatch:
 
     def split_into(self, parts: "Sequence[tuple[int, GatheredBatch]]") -> None:
         """Its records are in these from now on: (number of the first one, batch)."""
-        self.parts = parts
-        for callback, future in self._let_go():
+        with self.queue.accumulator.guard:
+            self.parts = parts
+            callbacks = self._let_go()
+        for callback, future in callbacks:
             record_future.subscribe(future, callback)
 
     def _let_go(self) -> "list[tuple[Callable[[RecordFuture], object], RecordFuture]]":
@@ -249,9 +251,9 @@ class GatheredBatch:
         return callbacks or []
 
     def add_callback(self, callback: Callable[[RecordFuture], object], future: RecordFuture) -> bool:
-        """False if it is done."""
+        """False if it is done, or was split."""
         with self.queue.accumulator.guard:
-            if self.is_done:
+            if self.is_done or self.parts is not None:
                 return False
             if self._callbacks is None:
                 self._callbacks = []

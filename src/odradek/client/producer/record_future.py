@@ -62,8 +62,11 @@ def wait(future: "RecordFuture", timeout: float | None) -> KafkaError | None:
 def subscribe(future: "RecordFuture", callback: "Callable[[RecordFuture], object]") -> None:
     """At once if it is done. Else in the client's thread, in the order of the records."""
     batch, _ = home(future.batch, future.index)
-    if batch.is_done or not batch.add_callback(callback, future):
-        callback(future)
+    while not batch.add_callback(callback, future):
+        if batch.is_done:
+            callback(future)
+            return
+        batch, _ = home(future.batch, future.index)  # it was split meanwhile
 
 
 def awaited(future: "RecordFuture") -> Generator[Any, None, RecordMetadata]:
