@@ -64,9 +64,9 @@ def test_what_is_not_there(odradek):
     )
     assert odradek.refused("configs", "show", "broker", "77").startswith("odradek: there is no broker 77; there are 1")
     assert odradek.refused("transactions", "show", "nobody").startswith("odradek: there is no transactional id")
-    waited = odradek.run("wait", "--topic", "later", "--timeout", "0.5")
+    waited = odradek.run("wait", "--topic", "later", "--timeout", "4")
     assert (waited.returncode, "there is no topic later" in waited.stderr) == (1, True)
-    nowhere = odradek.refused("-b", "127.0.0.1:1", "--timeout", "0.5", "topics", "list")
+    nowhere = odradek.refused("-b", "127.0.0.1:1", "--timeout", "1.5", "topics", "list")
     assert nowhere.startswith("odradek: no broker answers at 127.0.0.1:1: connection refused; start one")
 
 

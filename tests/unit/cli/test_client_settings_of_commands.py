@@ -147,7 +147,7 @@ def test_a_mistake_is_one_line_that_says_what_to_do(arguments, told, capsys):
 
 
 def test_no_broker_there_is_one_line(capsys):
-    assert main(["topics", "list", "-b", "127.0.0.1:1", "--timeout", "0.5"]) == 1
+    assert main(["topics", "list", "-b", "127.0.0.1:1", "--timeout", "1.5"]) == 1
     told = capsys.readouterr().err
     assert told == (
         "odradek: no broker answers at 127.0.0.1:1: connection refused; "
