@@ -5,6 +5,7 @@ NAME-3.3.txt if there is one: the same commands against a broker of 3.3. Both ar
 """
 
 import contextlib
+import select
 import sys
 import tempfile
 from pathlib import Path
@@ -18,6 +19,7 @@ from odradek.client.admin.admin_client import AdminClient  # noqa: E402
 from script_story import PROPERTIES, TRANSCRIPTS, Command, Story, Telling  # noqa: E402
 from started import broker  # noqa: E402
 
+COMMAND_SECONDS_MAX = 15
 TOOLS = {"3.3": "4.3.0", "4.3": "4.3.0"}
 IN_OTHER_PLACES = {
     "kafka-configs.sh": "kafka.admin.ConfigCommand",
@@ -54,13 +56,16 @@ class JavaTools:
         self._process = None
 
     def run(self, script, arguments, words):
-        line = "\t".join([words.replace("\n", "\\n"), IN_OTHER_PLACES[script], *arguments])
+        line = "\t".join([words.replace("\n", "\\n").replace("\t", "\\t"), IN_OTHER_PLACES[script], *arguments])
         for _ in range(2):
             if self._process is None:
                 self._process = outside.Program(self._command, stdin=outside.PIPE, stdout=outside.PIPE)
             try:
                 self._process.stdin.write(f"{line}\n".encode())
                 self._process.stdin.flush()
+                if not select.select([self._process.stdout], [], [], COMMAND_SECONDS_MAX)[0]:
+                    self.close()
+                    return 124, "", f"{script} did not end"
                 status, out, err = map(int, self._process.stdout.readline().split())
             except (BrokenPipeError, ValueError):
                 self.close()
@@ -88,6 +93,7 @@ def recorded(story, release):
             done = telling.do(each)
             if isinstance(each, Command):
                 each.out, each.err, each.status = done
+                sys.stderr.write(f"{each.status} {each.line}\n")
     return story.told()
 
 

@@ -6,6 +6,7 @@ A transcript is text, a line at a time:
     % produce orders 0 one two      done before the next command: see `Steps`
     $ kafka-topics.sh @ --list      a command; @ stands for --bootstrap-server and the broker
     ~ kafka-topics.sh @ --list      the same, where Kafka's tool prints the lines in any order
+    ^ kafka-...-perf-test.sh ...    the same, where figures may be any
     < text                          what it reads on standard input
     | orders                        what it prints on standard output
     ! Missing required ...          what it says on standard error
@@ -60,6 +61,7 @@ PROPERTIES = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",
     "log.retention.ms": "-1",  # the records of the stories are years old
+    "group.initial.rebalance.delay.ms": "0",
 }
 
 _ID = re.compile(r"(?<![\w.-])(?!(?:[A-Z][a-z]+){2,4}(?![\w-]))(?=[\w-]*[A-Z0-9])(?=[\w-]*[a-z])[\w-]{22}(?![\w.(-])")
@@ -67,13 +69,22 @@ _MEMBER = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{
 _TIME = re.compile(r"(?<!\d)(1[6-9]\d{11}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z?)(?!\d)")
 
 
+_FIGURE = re.compile(r"\d+(?:\.\d+)?|\bT+(?:-TT-TT)?")
 _LOG_DIR = re.compile(r"/[\w/.-]*odradek-\w+")
 # Offsets of the metadata log go on by themselves, and so does time.
 _COUNTED = re.compile(
     r"((?:HighWatermark|LagTimeMs|[^r]Epoch): +)\d+|(^\d+ *\t[IA]{22}\t|T{13} *\t)(\d+ *)(?=\t)|()\d+(?= ms ago)",
     re.MULTILINE,
 )
-_LOGGED = ("SLF4J", "[", "WARNING", "WARN New offset", "com.fasterxml", " at [Source")
+_LOGGED = (
+    "SLF4J",
+    "[",
+    "WARNING",
+    "WARN New offset",
+    "The consumer rebalance protocol (KIP-848)",
+    "com.fasterxml",
+    " at [Source",
+)
 _EXCEPTION = re.compile(r'Exception in thread "main" |joptsimple\.\w+Exception: ')
 _FAILED = re.compile(r"Error: Executing \w+ group command failed")
 EXECUTION = "java.util.concurrent.ExecutionException: "
@@ -100,6 +111,8 @@ class Command:
             is_same &= status in (self.status, 1)
             return [] if is_same else ["", f"{self.line}: {self.ours}, not {[*out, *err]}, {status}"]
         wanted, got = self.out, out
+        if self.mark == "^":
+            wanted, got = ([_FIGURE.sub("#", line) for line in lines] for lines in (wanted, got))
         if self.mark == "~":
             wanted, got = (sorted(map(str.strip, lines)) for lines in (wanted, got))
         wanted_status = 1 if any(map(_FAILED.match, self.out)) else self.status  # where Kafka's tool ends with 0
@@ -138,7 +151,7 @@ class Story:
     def _take(self, line, number):
         mark, text = line[:1], line[2:]
         last = self.lines[-1] if self.lines else None
-        if mark in ("$", "~"):
+        if mark in ("$", "~", "^"):
             self.lines.append(Command(text, number, mark))
         elif mark == "<":
             last.input.append(text)

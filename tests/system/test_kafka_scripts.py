@@ -1,5 +1,6 @@
 """Kafka's scripts as processes: from bin/, with their standard streams, against a broker and against none."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,31 @@ def test_an_entry_is_removed_only_if_the_question_is_answered_with_yes():
             done = script("kafka-acls.sh", *there, "--remove", "--topic", "t", input=answer, check=True)
             assert "Are you sure" in done.stdout
             assert ("User:bob" in script("kafka-acls.sh", *there, "--list").stdout) is is_left
+
+
+@pytest.mark.contract("B107", "B108")
+def test_lines_are_written_and_read_one_at_a_time_and_no_more_than_asked_for(bootstrap):
+    there = ["--bootstrap-server", bootstrap, "--topic", "lines"]
+    script("kafka-console-producer.sh", *there, input="one\ntwo\nthree\n", check=True)
+    for value in ("one", "two"):  # what was polled and not printed is left for the next reader of the group
+        done = script("kafka-console-consumer.sh", *there, "--group", "g", "--from-beginning", "--max-messages", "1")
+        assert (done.returncode, done.stdout) == (0, f"{value}\n")
+        assert done.stderr == "Processed a total of 1 messages\n"
+    done = script("kafka-console-consumer.sh", *there, "--partition", "0", "--offset", "2", "--max-messages", "1")
+    assert done.stdout == "three\n"
+    assert script("kafka-console-consumer.sh", *there, "--timeout-ms", "200").stdout == ""
+
+
+def test_the_verifiable_producer_tells_of_each_record(bootstrap):
+    there = ["--bootstrap-server", bootstrap, "--topic", "verified"]
+    done = script("kafka-verifiable-producer.sh", *there, "--max-messages", "2", "--value-prefix", "7", check=True)
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [each["name"] for each in told] == [
+        "startup_complete",
+        "producer_send_success",
+        "producer_send_success",
+        "shutdown_complete",
+        "tool_data",
+    ]
+    assert [(each["value"], each["offset"]) for each in told[1:3]] == [("7.0", 0), ("7.1", 1)]
+    assert (told[-1]["sent"], told[-1]["acked"]) == (2, 2)

@@ -2,7 +2,7 @@
 //
 //     java -cp 'LIBS/*' Tools.java
 //
-// Each line of standard input is a command, tabs between: its standard input with \n for the ends of lines, the class,
+// Each line of standard input is a command, tabs between: its standard input with \n and \t for the ends of lines and tabs, the class,
 // the arguments. The answer to each: a line with the exit status and the sizes in bytes of what the command wrote to
 // standard output and to standard error, then both.
 
@@ -71,7 +71,7 @@ public class Tools {
             OUT.to = new ByteArrayOutputStream();
             ERR.to = new ByteArrayOutputStream();
             status = null;
-            System.setIn(new ByteArrayInputStream(words[0].replace("\\n", "\n").getBytes(StandardCharsets.UTF_8)));
+            System.setIn(new ByteArrayInputStream(words[0].replace("\\n", "\n").replace("\\t", "\t").getBytes(StandardCharsets.UTF_8)));
             run(words[1], Arrays.copyOfRange(words, 2, words.length));
             answer(answers);
         }

@@ -14,9 +14,21 @@ SCRIPTS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "kafka-cluster.sh": ("cluster", ("org.apache.kafka.tools.ClusterTool", "kafka.tools.ClusterTool")),
     "kafka-configs.sh": ("configs", ("kafka.admin.ConfigCommand", "org.apache.kafka.tools.ConfigCommand")),
+    "kafka-console-consumer.sh": (
+        "console_consumer",
+        ("org.apache.kafka.tools.consumer.ConsoleConsumer", "kafka.tools.ConsoleConsumer"),
+    ),
+    "kafka-console-producer.sh": (
+        "console_producer",
+        ("org.apache.kafka.tools.ConsoleProducer", "kafka.tools.ConsoleProducer"),
+    ),
     "kafka-consumer-groups.sh": (
         "consumer_groups",
         ("org.apache.kafka.tools.consumer.group.ConsumerGroupCommand", "kafka.admin.ConsumerGroupCommand"),
+    ),
+    "kafka-consumer-perf-test.sh": (
+        "consumer_perf_test",
+        ("org.apache.kafka.tools.ConsumerPerformance", "kafka.tools.ConsumerPerformance"),
     ),
     "kafka-delete-records.sh": (
         "delete_records",
@@ -34,11 +46,14 @@ SCRIPTS: dict[str, tuple[str, tuple[str, ...]]] = {
         "metadata_quorum",
         ("org.apache.kafka.tools.MetadataQuorumCommand", "kafka.admin.MetadataQuorumCommand"),
     ),
+    "kafka-producer-perf-test.sh": ("producer_perf_test", ("org.apache.kafka.tools.ProducerPerformance",)),
     "kafka-reassign-partitions.sh": (
         "reassign_partitions",
         ("org.apache.kafka.tools.reassign.ReassignPartitionsCommand", "kafka.admin.ReassignPartitionsCommand"),
     ),
     "kafka-share-groups.sh": ("share_groups", ("org.apache.kafka.tools.consumer.group.ShareGroupCommand",)),
+    "kafka-verifiable-consumer.sh": ("verifiable_consumer", ("org.apache.kafka.tools.VerifiableConsumer",)),
+    "kafka-verifiable-producer.sh": ("verifiable_producer", ("org.apache.kafka.tools.VerifiableProducer",)),
     "kafka-topics.sh": ("topics", ("org.apache.kafka.tools.TopicCommand", "kafka.admin.TopicCommand")),
     "kafka-transactions.sh": ("transactions", ("org.apache.kafka.tools.TransactionsCommand",)),
 }
