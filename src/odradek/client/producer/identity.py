@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 FEATURE = "transaction.version"
 V2 = 2
+NEEDED = frozenset((10, 22))  # FindCoordinator, InitProducerId
 
 
 class Identity:
@@ -32,6 +33,7 @@ class Identity:
         self._driver: Driver | None = None
         self._events: list[Pending[None]] = []
         self._last_error: KafkaError | None = None
+        self._unsupported: KafkaError | None = None  # why it cannot begin with these brokers
         self.produce_version_max = V1_MAX[PRODUCE]
 
     @property
@@ -54,8 +56,15 @@ class Identity:
         """A broker is there, and has told what it can."""
         session = self._session
         served = session.channel.client.api_versions.usable(VERSIONS)
-        if not served.keys() >= {10, 22}:
+        if not served.keys() >= NEEDED:
+            self._unsupported = errors.UnsupportedVersion(
+                "The brokers give no producer ids: they are older than 0.11, or one of them is; "
+                "without enable.idempotence and transactional.id records can be sent."
+            )
+            session.wake()
+            self._tell()
             return
+        self._unsupported = None
         version = self._transaction_version(served)
         self.produce_version_max = VERSIONS[PRODUCE] if version >= V2 else V1_MAX[PRODUCE]
         manager = TransactionManager(
@@ -83,6 +92,8 @@ class Identity:
     def pump(self) -> None:
         if self._driver is not None:
             self._driver.pump()
+        elif self._unsupported is not None:
+            self._session.sender.abort_all(self._unsupported)
         if self._events:
             self._tell()  # some steps need no answer: the end of a transaction that nobody has heard of
 
@@ -95,7 +106,9 @@ class Identity:
 
     async def init_transactions(self, timeout_ms: int) -> None:
         deadline_ms = self._now_ms() + timeout_ms
-        await self._until(lambda: self.is_begun, deadline_ms, "init_transactions")
+        await self._until(lambda: self.is_begun or self._unsupported is not None, deadline_ms, "init_transactions")
+        if self._unsupported is not None:
+            raise self._unsupported
         if self.manager.state is State.UNINITIALIZED:
             self.manager.initialize()
         elif self.manager.state is not State.INITIALIZING:

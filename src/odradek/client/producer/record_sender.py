@@ -378,25 +378,27 @@ class RecordSender:
             self.manager.batch_failed(error)
 
     def abort_all(self, error: KafkaError) -> None:
-        """Whatever has no outcome gets this one: the producer closes, or its transactions are over for good."""
+        """Whatever has no outcome gets this one: the producer closes, or it can never send."""
         for batch in list(self.incomplete):
-            if batch in batch.queue.batches:
-                batch.queue.batches.remove(batch)
-            batch.queue.close_open()
+            self._take_out(batch)
             self._give_up(batch, error, is_refused=False)
 
     def drop_queued(self, error: KafkaError, now_ms: int) -> None:
         """The transaction will be aborted: what is not in flight does not go any more."""
         for batch in [each for each in self.incomplete if not each.is_in_flight]:
-            queue = batch.queue
-            if batch in queue.batches:
-                queue.batches.remove(batch)
-            if queue.open is batch:
-                queue.close_open()
-            if not queue.batches and queue.is_ready:
-                self._leave_line(queue)
+            self._take_out(batch)
             self._give_up(batch, error, is_refused=not batch.may_be_stored)
-            self.lines.sort_in(queue, now_ms)
+            self.lines.sort_in(batch.queue, now_ms)
+
+    def _take_out(self, batch: SentBatch) -> None:
+        """Out of its queue, if it is there; an empty queue stands in no line."""
+        queue = batch.queue
+        if batch in queue.batches:
+            queue.batches.remove(batch)
+        if queue.open is batch:
+            queue.close_open()
+        if not queue.batches and queue.is_ready:
+            self._leave_line(queue)
 
     def _expire(self, now_ms: int) -> None:
         limit_ms = now_ms - self.config.delivery_timeout_ms
@@ -408,16 +410,12 @@ class RecordSender:
             self.lines.sort_in(batch.queue, now_ms)
 
     def _expire_one(self, batch: SentBatch) -> None:
-        queue = batch.queue
+        late = self._late(batch)
         if batch.is_in_flight:
             batch.may_be_stored = True
-        elif batch in queue.batches:
-            queue.batches.remove(batch)
-            if queue.open is batch:
-                queue.close_open()
-            if not queue.batches and queue.is_ready:
-                self._leave_line(queue)
-        self._give_up(batch, self._late(batch), is_refused=not batch.may_be_stored)
+        else:
+            self._take_out(batch)
+        self._give_up(batch, late, is_refused=not batch.may_be_stored)
 
     def _late(self, batch: SentBatch) -> KafkaError:
         topic, partition = batch.queue.place

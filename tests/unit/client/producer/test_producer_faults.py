@@ -196,6 +196,21 @@ def test_without_idempotence_and_with_one_request_in_flight_order_is_kept_and_no
     assert firsts == sorted(firsts)
 
 
+@pytest.mark.contract("A152")
+def test_brokers_that_give_no_producer_ids_are_told_of_at_once(outside):
+    brokers = Brokers(outside)
+    for node in brokers.nodes:
+        del node.versions[InitProducerIdRequest.api_key]
+    session = producer(outside, brokers)
+    (future,) = send(session, 1)
+    outside.until(future.done)
+    assert isinstance(future.exception(0), errors.UnsupportedVersion)
+    without = producer(outside, brokers, is_idempotent=False)
+    (future,) = send(without, 1)
+    outside.until(future.done)
+    assert future.result(0).offset == 0
+
+
 def test_what_was_received_is_what_was_built_while_memory_is_used_again(outside):
     """A connection stalls in the middle of a request, its batch is given up, and its memory would be the next one's."""
     brokers = Brokers(outside)
