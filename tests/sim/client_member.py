@@ -170,9 +170,11 @@ class Member:
             raise
 
     async def _work(self):
+        if self.chance.chance(2):
+            self.wakeup()  # as another thread does it: the next poll is struck, and takes nothing
         if self.chance.chance(20):
             await self.link.loop.sleep(self.chance.below(30))
-        if self.in_hand and not self.story.is_healed and self.chance.chance(0.3):
+        if self.in_hand and not self.story.is_healed and self.chance.chance(1):
             raise ProgramError
 
     def finish(self):
