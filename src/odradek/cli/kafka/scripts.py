@@ -34,6 +34,7 @@ SCRIPTS: dict[str, tuple[str, tuple[str, ...]]] = {
         "delete_records",
         ("org.apache.kafka.tools.DeleteRecordsCommand", "kafka.admin.DeleteRecordsCommand"),
     ),
+    "kafka-dump-log.sh": ("dump_log", ("org.apache.kafka.tools.DumpLogSegments", "kafka.tools.DumpLogSegments")),
     "kafka-features.sh": ("features", ("org.apache.kafka.tools.FeatureCommand", "kafka.admin.FeatureCommand")),
     "kafka-get-offsets.sh": ("get_offsets", ("org.apache.kafka.tools.GetOffsetShell", "kafka.tools.GetOffsetShell")),
     "kafka-groups.sh": ("groups", ("org.apache.kafka.tools.GroupsCommand",)),
