@@ -301,7 +301,11 @@ class KafkaConsumer(Generic[K, V]):
     ) -> CommitFuture:
         """Begins to commit; await what it gives, or give a callback, for the outcome."""
         call = await self._run(self._caller.commit_async, offsets, callback)
-        self._host.tell(lambda session: session.start_commit(call))
+
+        async def start(session: ConsumerSession) -> None:
+            session.start_commit(call)
+
+        await self._host.run(start)  # what is asked next, a close too, comes behind it
         return CommitFuture(call, self._host)
 
     async def committed(

@@ -174,3 +174,18 @@ def test_both_front_ends_have_the_same_methods():
         return {name for name in dir(kind) if not name.startswith("_")}
 
     assert methods(Threaded) == methods(KafkaConsumer)
+
+
+def test_a_commit_that_has_begun_is_told_of_before_the_consumer_is_closed(broker, group):
+    told = []
+
+    async def program():
+        reader = consumer(broker, "t", group_id=group, enable_auto_commit=False)
+        while not await reader.poll(1.0):
+            pass
+        await reader.commit_async({TopicPartition("t", 0): 7}, lambda offsets, error: told.append(error))
+        await reader.close()
+
+    asyncio.run(program())
+    assert told == [None]
+    assert committed(broker, group) == {0: 7}
