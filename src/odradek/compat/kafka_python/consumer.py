@@ -207,7 +207,7 @@ class KafkaConsumer:
         return True
 
     def metrics(self, raw: bool = False) -> Mapping[Any, Any]:
-        return {}
+        return self._consumer.metrics()
 
     # The end
 
