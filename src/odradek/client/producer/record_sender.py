@@ -432,9 +432,9 @@ class RecordSender:
     # Numbers and transactions
 
     def _keep_identity(self, manager: TransactionManager, now_ms: int) -> None:
+        if manager.is_doomed and self.incomplete:
+            self.drop_queued(manager.error or TransactionAborted(), now_ms)
         if manager.is_transactional:
-            if manager.is_doomed and self.incomplete:
-                self.drop_queued(manager.error or TransactionAborted(), now_ms)
             return
         sequencer = manager.sequencer
         if self._has_unresolved:

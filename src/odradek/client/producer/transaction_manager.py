@@ -172,7 +172,7 @@ class TransactionManager:
             self._fatal(error)
         elif self.is_transactional and self.state is not State.FATAL_ERROR:
             self._needs_bump = not self.is_v2
-            if self.state is not State.ABORTING:
+            if self.state not in (State.ABORTING, State.INITIALIZING):
                 self._abortable(error)
 
     def forget_producer(self) -> None:

@@ -1,11 +1,14 @@
 """A producer whose requests a test answers by hand, one after the other."""
 
-from log_kit import batch
 from odradek.client.core import Backoff
-from odradek.client.producer.batch import ProducerBatch
-from odradek.client.producer.sender import Sender
+from odradek.client.producer.produce_request import BatchesRequest
 from odradek.client.producer.transaction_manager import TransactionManager
-from odradek.protocol.messages.k00_produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
+from odradek.protocol.messages.k00_produce import (
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
 from odradek.protocol.messages.k10_find_coordinator import Coordinator, FindCoordinatorResponse
 from odradek.protocol.messages.k22_init_producer_id import InitProducerIdResponse
 from odradek.protocol.messages.k24_add_partitions_to_txn import (
@@ -22,6 +25,7 @@ from odradek.protocol.messages.k28_txn_offset_commit import (
 )
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.records.batch import sole_batch
+from sender_core import SenderCore
 
 BACKOFF_MS = 100
 DELIVERY_MS = 10_000
@@ -35,7 +39,13 @@ class Producer:
         self.manager = TransactionManager(
             transactional_id, transaction_version=version, backoff=Backoff(BACKOFF_MS, 1000)
         )
-        self.sender = Sender(self.manager, delivery_timeout_ms=DELIVERY_MS, backoff=Backoff(BACKOFF_MS, 1000))
+        self.sender = SenderCore(
+            self.manager,
+            {"t": 10},
+            request_timeout_ms=30_000,
+            delivery_timeout_ms=DELIVERY_MS,
+            backoff=Backoff(BACKOFF_MS, 1000),
+        )
         self.sent = []
         self.offset = 0
 
@@ -45,7 +55,7 @@ class Producer:
 
     def poll(self):
         """The names of what goes out now."""
-        new = self.sender.poll(self.now_ms)
+        new = [send._replace(request=decoded(send.request, send.version)) for send in self.sender.poll(self.now_ms)]
         self.manager.sequencer.validate()
         self.sent += new
         return [name_of(send.request) for send in new]
@@ -83,9 +93,7 @@ class Producer:
         self.poll()
 
     def send(self, partition=0, value=b"v"):
-        one = ProducerBatch(TopicPartition("t", partition), bytes(batch(value)), 1, self.now_ms)
-        self.sender.append(one)
-        return one
+        return self.sender.append(TopicPartition("t", partition), value, self.now_ms)
 
     def stamps(self):
         """(partition, epoch, sequence) of the batches that are out."""
@@ -107,6 +115,22 @@ def started(transactional_id=None, version=2):
         producer.manager.initialize()
         producer.replies("FindCoordinator", "InitProducerId")
     return producer
+
+
+def known():
+    """A producer that partition 0 has taken a record of: only then does more than one batch go there at a time."""
+    producer = started()
+    producer.send()
+    producer.poll()
+    producer.reply()
+    return producer
+
+
+def decoded(request, version):
+    """A Produce request as its broker reads it."""
+    if not isinstance(request, BatchesRequest):
+        return request
+    return ProduceRequest.decode(b"".join(bytes(part) for part in request.encode(version)), version)
 
 
 def name_of(request):
