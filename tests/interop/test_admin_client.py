@@ -6,10 +6,8 @@ import asyncio
 import contextlib
 import time
 
-import kafka_tools
+import clusters
 import pytest
-from kafka_server import kafka
-from test_kafka_on_our_dir import Directory
 
 from odradek import TopicPartition, errors
 from odradek.client.admin.admin_client import AdminClient
@@ -24,37 +22,15 @@ from odradek.protocol.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
-from started import broker
 
 kafka_python = pytest.importorskip("kafka", reason="pip install kafka-python")
 
 SECONDS_MAX = 30
-KAFKA = {"3.3": "3.3.2", "4.3": "4.3.0"}
 
 
-@contextlib.contextmanager
-def ours(release):
-    with broker(release) as (host, port):
-        yield f"{host}:{port}"
-
-
-@contextlib.contextmanager
-def apache(release, path):
-    try:
-        kafka_tools.jars(KAFKA[release])
-    except kafka_tools.Unavailable as reason:
-        pytest.skip(str(reason))
-    directory = Directory(path, release)
-    with broker(release, config=directory.properties, data=directory.data):
-        pass  # it formats the directory
-    with kafka(KAFKA[release], directory.properties, directory.ports[0]):
-        yield f"127.0.0.1:{directory.ports[0]}"
-
-
-@pytest.fixture(scope="module", params=["ours 3.3", "ours 4.3", "kafka 3.3", "kafka 4.3"])
+@pytest.fixture(scope="module", params=clusters.KINDS)
 def cluster(request, tmp_path_factory):
-    kind, release = request.param.split()
-    with ours(release) if kind == "ours" else apache(release, tmp_path_factory.mktemp("admin") / "dir") as bootstrap:
+    with clusters.cluster_of(request.param, tmp_path_factory.mktemp("admin") / "dir") as bootstrap:
         yield bootstrap
 
 

@@ -11,10 +11,8 @@ import re
 import threading
 import time
 
-import kafka_tools
+import clusters
 import pytest
-from kafka_server import kafka
-from test_kafka_on_our_dir import Directory
 
 from odradek import AdminClient, KafkaConsumer, TopicPartition, errors
 from odradek.consumer import (
@@ -27,12 +25,10 @@ from odradek.consumer import (
     RecordDeserializationError,
     Wakeup,
 )
-from started import broker
 
 kafka_python = pytest.importorskip("kafka", reason="pip install kafka-python")
 
 SECONDS_MAX = 30
-KAFKA = {"3.3": "3.3.2", "4.3": "4.3.0"}
 FAST = {
     "3.3": {"group.initial.rebalance.delay.ms": "0", "group.min.session.timeout.ms": "500"},
     "4.3": {
@@ -92,31 +88,10 @@ class Cluster:
         return KafkaConsumer(*topics, bootstrap_servers=self.bootstrap, **{**given, **configs})
 
 
-@contextlib.contextmanager
-def ours(release):
-    with broker(release, properties=FAST[release]) as (host, port):
-        yield f"{host}:{port}"
-
-
-@contextlib.contextmanager
-def apache(release, path):
-    try:
-        kafka_tools.jars(KAFKA[release])
-    except kafka_tools.Unavailable as reason:
-        pytest.skip(str(reason))
-    directory = Directory(path, release)
-    with directory.properties.open("a") as properties:
-        properties.writelines(f"{name}={value}\n" for name, value in FAST[release].items())
-    with broker(release, config=directory.properties, data=directory.data):
-        pass  # it formats the directory
-    with kafka(KAFKA[release], directory.properties, directory.ports[0]):
-        yield f"127.0.0.1:{directory.ports[0]}"
-
-
-@pytest.fixture(scope="module", params=["ours 3.3", "ours 4.3", "kafka 3.3", "kafka 4.3"])
+@pytest.fixture(scope="module", params=clusters.KINDS)
 def cluster(request, tmp_path_factory):
-    kind, release = request.param.split()
-    with ours(release) if kind == "ours" else apache(release, tmp_path_factory.mktemp("dir") / "dir") as bootstrap:
+    release = request.param.split()[1]
+    with clusters.cluster_of(request.param, tmp_path_factory.mktemp("consumer") / "dir", FAST[release]) as bootstrap:
         found = Cluster(bootstrap, release)
         yield found
         found.close()

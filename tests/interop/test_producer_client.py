@@ -8,8 +8,8 @@ import threading
 import time
 from itertools import count, pairwise
 
+import clusters
 import pytest
-from test_admin_client import apache, ours
 
 from odradek import KafkaConsumer, KafkaProducer, ProducerRecord, TopicPartition, aio, errors
 from odradek.client.admin.admin_client import AdminClient
@@ -28,10 +28,9 @@ PARTITIONS = 3
 _numbers = count()
 
 
-@pytest.fixture(scope="module", params=["ours 3.3", "ours 4.3", "kafka 3.3", "kafka 4.3"])
+@pytest.fixture(scope="module", params=clusters.KINDS)
 def cluster(request, tmp_path_factory):
-    kind, release = request.param.split()
-    with ours(release) if kind == "ours" else apache(release, tmp_path_factory.mktemp("producer") / "dir") as bootstrap:
+    with clusters.cluster_of(request.param, tmp_path_factory.mktemp("producer") / "dir") as bootstrap:
         yield bootstrap
 
 
