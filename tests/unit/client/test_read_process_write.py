@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from odradek import KafkaConsumer, KafkaProducer, TopicPartition, aio
+from odradek import KafkaConsumer, KafkaProducer, TopicPartition, aio, errors
 from odradek.testing import Broker
 
 SECONDS_MAX = 30
@@ -84,6 +84,28 @@ def test_what_an_aborted_one_has_read_comes_again_and_counts_once(broker, topics
         with producer.transaction(consumer):
             producer.send(target, third[0])
     assert values(broker, target, 3) == [b"1", b"2", b"3"]
+
+
+def test_a_commit_whose_time_is_up_may_count_and_nothing_is_read_again(broker, topics):
+    source, target = topics
+    place = TopicPartition(source, 0)
+    slow = {"max_block_ms": 1000, "request_timeout_ms": 20_000}
+    with (
+        KafkaProducer(bootstrap_servers=broker.bootstrap) as writer,
+        KafkaProducer(bootstrap_servers=broker.bootstrap, transactional_id=source, **slow) as producer,
+        KafkaConsumer(source, **{**configs(broker, source), "auto_offset_reset": "earliest"}) as consumer,
+    ):
+        producer.init_transactions(SECONDS_MAX)
+        writer.send_many(source, [b"1", b"2"]).result(SECONDS_MAX)
+        first = polled(consumer, 2)
+        with broker.faults.on("EndTxn").delay(3000, times=1):
+            with pytest.raises(errors.RequestTimedOut), producer.transaction(consumer):
+                for value in first:
+                    producer.send(target, value)
+            assert consumer.position(place) == 2, "it would be written a second time"
+            producer.commit_transaction(SECONDS_MAX)
+        assert consumer.committed([place])[place].offset == 2
+    assert values(broker, target, 2) == [b"1", b"2"]
 
 
 def test_the_same_under_asyncio(broker, topics):

@@ -5,7 +5,7 @@ waits. What it returns is awaited to know where the record is. Everything happen
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
@@ -318,11 +318,19 @@ class KafkaProducer(Generic[K, V]):
                 await self.send_offsets_to_transaction(positions, await _value(consumer.group_metadata()))
             await self.commit_transaction()
         except BaseException:
-            with suppress(KafkaError, TransactionStateError, ClientClosed):
-                await self.abort_transaction()  # the program is told what has gone wrong before
-            if consumer is not None:
+            if await self._has_aborted() and consumer is not None:
                 await _value(consumer.seek_to_committed())
             raise
+
+    async def _has_aborted(self) -> bool:
+        """False if a commit is done, or under way: nobody knows yet whether it counts."""
+        try:
+            await self.abort_transaction()  # the program is told what has gone wrong before
+        except TransactionStateError:
+            return False
+        except (KafkaError, ClientClosed):
+            return True
+        return True
 
     # The end
 

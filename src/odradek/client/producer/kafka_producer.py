@@ -315,6 +315,9 @@ class KafkaProducer(Generic[K, V]):
     def transaction(self, consumer: Any = None) -> Iterator[Self]:
         """Commits at the end, with the consumer's positions if one is given. On any exception it aborts, and the
         consumer goes back to what it had committed, or to where it began: the same records come again.
+
+        A commit whose time is up goes on, and may count: then nothing is taken back, and `commit_transaction()` waits
+        for it again.
         """
         self.begin_transaction()
         try:
@@ -324,20 +327,24 @@ class KafkaProducer(Generic[K, V]):
                 self.send_offsets_to_transaction(positions, consumer.group_metadata())
             self.commit_transaction()
         except BaseException:
-            self._abort_quietly()
-            if consumer is not None:
+            if self._has_aborted() and consumer is not None:
                 consumer.seek_to_committed()
             raise
 
-    def _abort_quietly(self) -> None:
-        """What has gone wrong before is what the program is told."""
+    def _has_aborted(self) -> bool:
+        """False if there is nothing to abort: a commit is done, or under way, and nobody knows yet whether it counts.
+        The program is told what has gone wrong before, not what goes wrong here.
+        """
         from odradek.client.producer.transaction_states import TransactionStateError
         from odradek.protocol.errors import KafkaError
 
         try:
             self.abort_transaction()
-        except (KafkaError, TransactionStateError, ClientClosed):
-            return
+        except TransactionStateError:
+            return False
+        except (KafkaError, ClientClosed):
+            return True
+        return True
 
     # The end
 
