@@ -7,12 +7,9 @@ or anything else is the end of it, it stops, and the story puts another one in i
 from faulty_link import Link
 from transaction_history import ABORTED, COMMITTED, COMMITTING
 
-from log_kit import batch as record_batch
 from odradek.channel.driver import Driver
 from odradek.client.core import ANY_BROKER, GROUP, Backoff, Send
 from odradek.client.group_metadata import ConsumerGroupMetadata
-from odradek.client.producer.batch import ProducerBatch
-from odradek.client.producer.sender import Sender
 from odradek.client.producer.transaction_manager import TransactionManager
 from odradek.client.producer.transaction_states import State
 from odradek.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
@@ -24,6 +21,7 @@ from odradek.protocol.messages.k09_offset_fetch import (
 from odradek.protocol.messages.k10_find_coordinator import FindCoordinatorRequest
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.records.batch import batches
+from sender_core import SenderCore
 
 INPUT = "in"
 REQUEST_MS = 1500
@@ -84,8 +82,13 @@ class Copier(Client):
             timeout_ms=story.transaction_timeout_ms,
             backoff=Backoff(20, 200),
         )
-        self.sender = Sender(
-            self.manager, request_timeout_ms=REQUEST_MS, delivery_timeout_ms=DELIVERY_MS, backoff=Backoff(20, 200)
+        partitions = {topic: 1 + max(at for name, at in story.outputs if name == topic) for topic, _ in story.outputs}
+        self.sender = SenderCore(
+            self.manager,
+            partitions,
+            request_timeout_ms=REQUEST_MS,
+            delivery_timeout_ms=DELIVERY_MS,
+            backoff=Backoff(20, 200),
         )
         super().__init__(story, f"{transactional_id} {number}")
         self.driver = Driver(self.link.channel, self.sender, timeout_ms=lambda _: REQUEST_MS, on_event=self.happened)
@@ -138,10 +141,7 @@ class Copier(Client):
     def write(self, attempt, value):
         partition = self.story.outputs[self.stream.below(len(self.story.outputs))]
         text = f"{value}#{attempt.number}".encode()
-        data = bytes(record_batch(text))
-        batch = ProducerBatch(TopicPartition(*partition), data, 1, self.link.now_ms())
-        attempt.write(partition, value, batch)
-        self.sender.append(batch)
+        attempt.write(partition, value, self.sender.append(TopicPartition(*partition), text, self.link.now_ms()))
         self.driver.pump()
 
     async def pause(self):
