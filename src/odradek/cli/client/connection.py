@@ -121,7 +121,9 @@ def told_errors() -> Iterator[None]:
     from odradek.config.errors import ConfigError, one_line
     from odradek.protocol.errors import EncodeError, KafkaError
 
-    logging.getLogger("odradek.client").setLevel(logging.ERROR)
+    logger = logging.getLogger("odradek.client")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
     try:
         yield
     except KafkaError as error:
@@ -130,6 +132,8 @@ def told_errors() -> Iterator[None]:
         raise Refusal(f"the broker is too old for this: {one_line(str(error))}") from None
     except ConfigError as error:
         raise Failure(str(error)) from None
+    finally:
+        logger.setLevel(before)
 
 
 def tell_errors(errors: Mapping[K, Exception]) -> int:
