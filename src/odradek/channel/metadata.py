@@ -138,10 +138,12 @@ class Metadata:
         return self._request_new_topics() if added else self.update_version
 
     def want_all_topics(self, is_wanted: bool = True) -> int:
-        """From now on all topics are asked for: a subscription by pattern has to see them."""
+        """From now on all topics are asked for: a subscription by pattern has to see them. An answer that is under way
+        already is not about them.
+        """
         if is_wanted and not self._all_topics:
             self._all_topics = True
-            return self.request_update()
+            return self._request_new_topics()
         self._all_topics = is_wanted
         return self.update_version
 

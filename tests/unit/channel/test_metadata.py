@@ -155,6 +155,19 @@ def test_who_subscribes_to_a_pattern_asks_for_everything():
     assert metadata.cluster.topics == ["a", "b"]
 
 
+def test_a_pattern_that_comes_while_a_request_is_under_way_needs_another():
+    metadata = made()
+    under_way = metadata.next_ask(0)
+    metadata.want_all_topics()
+    metadata.update(under_way, cluster_of(ONE, topics=[]), LATEST, 0)
+    assert metadata.is_update_requested, "the answer was to a question about no topic at all"
+    ask = told(metadata, ("a", [1]), now_ms=100)
+    assert ask.request.topics is None
+    assert not ask.is_partial
+    assert metadata.cluster.topics == ["a"]
+    assert not metadata.is_update_requested
+
+
 # Versions
 
 

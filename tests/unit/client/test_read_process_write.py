@@ -108,6 +108,21 @@ def test_a_commit_whose_time_is_up_may_count_and_nothing_is_read_again(broker, t
     assert values(broker, target, 2) == [b"1", b"2"]
 
 
+def test_who_was_fenced_is_told_so_and_not_of_an_epoch(broker, topics):
+    _, target = topics
+    configs = {"bootstrap_servers": broker.bootstrap, "transactional_id": target}
+    with KafkaProducer(**configs) as before, KafkaProducer(**configs) as after:
+        before.init_transactions()
+        with before.transaction():
+            before.send(target, b"1")
+        after.init_transactions()
+        with pytest.raises(errors.ProducerFenced), before.transaction():
+            before.send(target, b"2").result(SECONDS_MAX)
+        with after.transaction():
+            after.send(target, b"3")
+    assert values(broker, target, 2) == [b"1", b"3"]
+
+
 def test_the_same_under_asyncio(broker, topics):
     source, target = topics
 

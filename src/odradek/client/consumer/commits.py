@@ -65,6 +65,12 @@ def _in_rebalance() -> KafkaError:
     )
 
 
+def _given_up() -> KafkaError:
+    return CommitFailed(
+        "The offsets may not be committed: the partitions were given back, or lost, before the coordinator answered."
+    )
+
+
 class OffsetCommits(GroupRequests):
     __slots__ = (
         "_calls",
@@ -143,7 +149,7 @@ class OffsetCommits(GroupRequests):
     def drop(self, places: Iterable[TopicPartition]) -> None:
         for place in places:
             for call in self._calls:
-                call.settle(place, CommitFailed())
+                call.settle(place, _given_up())
             for fetch in self._fetches:
                 fetch.forget(place)
             self.fetched.pop(place, None)

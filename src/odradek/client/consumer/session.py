@@ -152,7 +152,7 @@ class ConsumerSession(SessionLoop):
         if call.error is not None:
             raise call.error
         if not is_done:
-            raise _late("The offsets were not committed", timeout_ms)
+            raise self._late("The offsets were not committed", timeout_ms)
 
     async def committed(self, places: Places, timeout_ms: int) -> dict[TopicPartition, OffsetAndMetadata | None]:
         group = self.the_group()
@@ -165,7 +165,7 @@ class ConsumerSession(SessionLoop):
         if call.error is not None:
             raise call.error
         if not is_done:
-            raise _late("The committed offsets were not told", timeout_ms)
+            raise self._late("The committed offsets were not told", timeout_ms)
         return call.found
 
     # Positions
@@ -199,7 +199,7 @@ class ConsumerSession(SessionLoop):
         if found is not None:
             return found
         error = self.take_error() if is_done else None
-        raise error or _late(f"The position of {place} was not found", timeout_ms)
+        raise error or self._late(f"The position of {place} was not found", timeout_ms)
 
     async def pause(self, places: list[TopicPartition]) -> None:
         self.state.pause(places)
@@ -292,6 +292,5 @@ class ConsumerSession(SessionLoop):
             driver.stop()
         self.channel.close()
 
-
-def _late(what: str, timeout_ms: int) -> KafkaError:
-    return errors.RequestTimedOut(f"{what} within {timeout_ms / 1000:g} s.")
+    def _late(self, what: str, timeout_ms: int) -> KafkaError:
+        return errors.RequestTimedOut(f"{what} within {timeout_ms / 1000:g} s{self.lost_brokers.because()}")

@@ -24,6 +24,7 @@ from odradek.client.consumer.in_hand import InHand
 from odradek.client.consumer.position_resolver import PositionResolver
 from odradek.client.consumer.session_settings import SessionSettings
 from odradek.client.consumer.subscription_state import SubscriptionState
+from odradek.client.wait_log import LostBrokers, WaitLog
 from odradek.protocol import errors
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.topic_partition import TopicPartition
@@ -59,6 +60,8 @@ class SessionLoop:
             metadata=metadata,
             metrics=self.metrics.channel,
         )
+        self._wait_log = WaitLog(self._mono_ms)
+        self.lost_brokers = LostBrokers(self.channel.client, self._wait_log)
         self.state = SubscriptionState(settings.reset, is_read_committed=settings.fetch.is_read_committed)
         self.buffer = FetchBuffer(
             checks_crc=settings.checks_crc,
@@ -189,7 +192,24 @@ class SessionLoop:
         for topic, error in list(metadata.topic_errors.items()):
             if topic in self._topics:
                 self._errors.append(error)
+        self._tell_missing()
         self.step()
+
+    def _tell_missing(self) -> None:
+        """A topic or a partition that is not there may come to be: it is waited for, and said so."""
+        cluster = self.channel.metadata.cluster
+        for topic in sorted(self._topics):
+            if cluster.partitions(topic) or topic in self.channel.metadata.topic_errors:
+                self._wait_log.over(topic)
+            else:
+                self._wait_log.waits(topic, f"topic {topic} is not there; it is waited for")
+        for place in sorted(self.state.assigned()):
+            count = len(cluster.partitions(place.topic))
+            if place.partition < count:
+                self._wait_log.over(place)
+            elif count:
+                there = f"{place.topic} has {count} partitions, there is no partition {place.partition}"
+                self._wait_log.waits(place, f"{there}; it is waited for")
 
     # First positions
 

@@ -27,7 +27,7 @@ from odradek.client.producer.record_metadata import RecordMetadata
 from odradek.client.producer.sending import UserCallback, as_record
 from odradek.client.producer.session import ProducerSession
 from odradek.client.producer.transaction_states import TransactionStateError
-from odradek.protocol.errors import KafkaError
+from odradek.protocol.errors import InvalidProducerEpoch, KafkaError, ProducerFenced
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -271,7 +271,7 @@ class KafkaProducer(Generic[K, V]):
         timeout_ms = None if timeout is None else int(timeout * 1000)
         unsent = await self._host.run(lambda session: session.flush(timeout_ms))
         if unsent and timeout is not None:
-            raise FlushTimeout(unsent)
+            raise FlushTimeout(unsent, await self._host.run(_why_lost))
 
     async def partitions_for(self, topic: str) -> list[PartitionInfo]:
         return await self._host.run(lambda session: session.partitions_for(topic, self._settings.max_block_ms))
@@ -317,17 +317,21 @@ class KafkaProducer(Generic[K, V]):
                 positions = {each: await _value(consumer.position(each)) for each in consumer.assignment()}
                 await self.send_offsets_to_transaction(positions, await _value(consumer.group_metadata()))
             await self.commit_transaction()
-        except BaseException:
-            if await self._has_aborted() and consumer is not None:
+        except BaseException as error:
+            if await self._has_aborted(error) and consumer is not None:
                 await _value(consumer.seek_to_committed())
             raise
 
-    async def _has_aborted(self) -> bool:
+    async def _has_aborted(self, error: BaseException) -> bool:
         """False if a commit is done, or under way: nobody knows yet whether it counts."""
         try:
             await self.abort_transaction()  # the program is told what has gone wrong before
         except TransactionStateError:
             return False
+        except ProducerFenced:
+            if isinstance(error, InvalidProducerEpoch):
+                raise
+            return True
         except (KafkaError, ClientClosed):
             return True
         return True
@@ -376,3 +380,7 @@ def _refuse() -> None:
 async def _value(given: Any) -> Any:
     """Some methods of a consumer ask the cluster, and some know."""
     return await given if isawaitable(given) else given
+
+
+async def _why_lost(session: ProducerSession) -> str:
+    return session.lost_brokers.because()

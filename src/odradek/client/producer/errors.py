@@ -24,8 +24,8 @@ class DeliveryTimeout(errors.RequestTimedOut):
 class FlushTimeout(errors.RequestTimedOut):
     """`flush` came to the end of its time. `unsent` is the number of records that have no outcome yet."""
 
-    def __init__(self, unsent: int) -> None:
-        super().__init__(f"{unsent} records were not delivered in the time that flush was given.")
+    def __init__(self, unsent: int, because: str = ".") -> None:
+        super().__init__(f"{unsent} records were not delivered in the time that flush was given{because}")
         self.unsent = unsent
 
 

@@ -167,13 +167,16 @@ class Identity:
         """Any thread: it only looks."""
         manager = self._checked()
         if manager.state is not State.IN_TRANSACTION:
-            raise TransactionStateError(f"{manager.state.value}: a record can be sent in a transaction only")
+            first = "init_transactions()" if manager.state is State.UNINITIALIZED else "begin_transaction()"
+            raise TransactionStateError(
+                f"A record is sent in a transaction: call {first} first ({manager.state.value})"
+            )
 
     def _checked(self) -> TransactionManager:
         """The manager, if nothing has gone wrong; else what has."""
         manager = self._session.sender.manager
         if manager is None:
-            raise TransactionStateError("init_transactions comes first")
+            raise TransactionStateError("call init_transactions() first")
         self._raise_error()
         return manager
 

@@ -225,7 +225,8 @@ class KafkaProducer(Generic[K, V]):
         session.pool.exhausted += 1
         raise BufferExhausted(
             f"No room for the record within {self._settings.max_block_ms / 1000:g} s (max.block.ms): "
-            f"buffer.memory={self._settings.buffer_memory} is full of records that are not delivered yet."
+            f"buffer.memory={self._settings.buffer_memory} is full of records that are not delivered yet"
+            f"{session.lost_brokers.because()}"
         )
 
     def send_many(
@@ -270,7 +271,7 @@ class KafkaProducer(Generic[K, V]):
             return
         unsent = self._host.run(lambda session: session.flush(None if timeout is None else int(timeout * 1000)))
         if unsent and timeout is not None:
-            raise FlushTimeout(unsent)
+            raise FlushTimeout(unsent, self._begun().lost_brokers.because())
 
     def partitions_for(self, topic: str) -> list[PartitionInfo]:
         return self._host.run(lambda session: session.partitions_for(topic, self._settings.max_block_ms))
@@ -326,22 +327,27 @@ class KafkaProducer(Generic[K, V]):
                 positions = {partition: consumer.position(partition) for partition in consumer.assignment()}
                 self.send_offsets_to_transaction(positions, consumer.group_metadata())
             self.commit_transaction()
-        except BaseException:
-            if self._has_aborted() and consumer is not None:
+        except BaseException as error:
+            if self._has_aborted(error) and consumer is not None:
                 consumer.seek_to_committed()
             raise
 
-    def _has_aborted(self) -> bool:
+    def _has_aborted(self, error: BaseException) -> bool:
         """False if there is nothing to abort: a commit is done, or under way, and nobody knows yet whether it counts.
-        The program is told what has gone wrong before, not what goes wrong here.
+        The program is told what has gone wrong before, not what goes wrong here, unless that is the reason of it: a
+        record of a producer that was fenced is refused for its epoch.
         """
         from odradek.client.producer.transaction_states import TransactionStateError
-        from odradek.protocol.errors import KafkaError
+        from odradek.protocol.errors import InvalidProducerEpoch, KafkaError, ProducerFenced
 
         try:
             self.abort_transaction()
         except TransactionStateError:
             return False
+        except ProducerFenced:
+            if isinstance(error, InvalidProducerEpoch):
+                raise
+            return True
         except (KafkaError, ClientClosed):
             return True
         return True

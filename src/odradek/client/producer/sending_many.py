@@ -23,6 +23,8 @@ class Rows:
         timestamps_ms: Sequence[int] | None,
         partition: int | None,
     ) -> None:
+        if not hasattr(values, "__len__"):
+            raise TypeError(f"values are a list or another sequence, not {type(values).__name__}: give list(values)")
         for name, column in (("keys", keys), ("headers", headers), ("timestamps_ms", timestamps_ms)):
             if column is not None and len(column) != len(values):
                 raise ValueError(f"{len(values)} values, but {len(column)} {name}")

@@ -29,6 +29,7 @@ from odradek.client.producer.record_sender import RecordSender
 from odradek.client.producer.sent_batch import SentBatch
 from odradek.client.producer.settings import ProducerSettings
 from odradek.client.producer.transaction_states import TransactionStateError
+from odradek.client.wait_log import LostBrokers, WaitLog
 from odradek.protocol import errors
 from odradek.protocol.declare import Request
 from odradek.protocol.errors import KafkaError
@@ -88,8 +89,8 @@ class ProducerSession:
         self.metadata = metadata
         self.identity = Identity(self, backoff) if settings.sender.is_idempotent else None
         self._client = self.channel.client
+        self.lost_brokers = LostBrokers(self._client, WaitLog(self._mono_ms))
         self._client.observe(self)
-        self._lost: dict[int, KafkaError] = {}
         self._flushes: list[tuple[set[SentBatch], Pending[None]]] = []
         self._timer: Timer | None = None
         self._look_again_ms: int | None = None
@@ -229,8 +230,8 @@ class ProducerSession:
             there = f"it has {len(partitions)} partitions"
             return MetadataTimeout(f"Partition {partition} of topic {topic} was not known within {seconds}: {there}.")
         if self.metadata.cluster.is_bootstrap:
-            reasons = "; ".join(error.message for error in self._lost.values())
-            return MetadataTimeout(f"No broker could be asked about topic {topic} within {seconds}: {reasons}")
+            because = self.lost_brokers.because()
+            return MetadataTimeout(f"No broker could be asked about topic {topic} within {seconds}{because}")
         return MetadataTimeout(f"Topic {topic} was not known within {seconds}: the brokers do not have it.")
 
     async def _watch_metadata(self) -> None:
@@ -270,14 +271,12 @@ class ProducerSession:
     # What the network client tells
 
     def node_changed(self, node: Node) -> None:
-        self._lost.pop(node.id, None)
         if self.identity is not None and not self.identity.is_begun and self._client.api_versions.get(node.id):
             self.identity.begin()
         if self.sender.lines.lines.get(node.id):
             self._pump()
 
     def node_lost(self, lost: Lost) -> None:
-        self._lost[lost.node.id] = lost.error
         self._pump()
 
     # The heart
@@ -374,8 +373,8 @@ class ProducerSession:
     def _why_not_sent(self, queue: PartitionQueue) -> str:
         if queue.leader_id < 0:
             return f"partition {queue.place[0]}-{queue.place[1]} has no leader that is known"
-        if queue.leader_id in self._lost:
-            return self._lost[queue.leader_id].message
+        if why := self.lost_brokers.why(queue.leader_id):
+            return why
         if self.identity is not None and self.identity.why_not:
             return self.identity.why_not
         return ""
