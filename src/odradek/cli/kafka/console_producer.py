@@ -19,8 +19,8 @@ _CONFIGS = {
     "retry-backoff-ms": "retry.backoff.ms",
     "socket-buffer-size": "send.buffer.bytes",
     "max-memory-bytes": "buffer.memory",
-    "max-partition-memory-bytes": "batch.size",
     "batch-size": "batch.size",
+    "max-partition-memory-bytes": "batch.size",  # the same by another name, which counts if it is given
     "max-block-ms": "max.block.ms",
     "metadata-expiry-ms": "metadata.max.age.ms",
     "timeout": "linger.ms",
