@@ -35,9 +35,11 @@ if TYPE_CHECKING:
     from odradek.channel.cluster import PartitionInfo
     from odradek.client.config_types import ConsumerConfig
     from odradek.client.consumer.consumer_metrics import MetricName
+    from odradek.client.consumer.deserializer_types import Deserializer, K, V
+else:
+    K = TypeVar("K")
+    V = TypeVar("V")
 
-K = TypeVar("K")
-V = TypeVar("V")
 T = TypeVar("T")
 
 CLOSE_TIMEOUT = 30.0
@@ -87,8 +89,8 @@ class KafkaConsumer(Generic[K, V]):
     def __init__(
         self,
         *topics: str | Mapping[str, object],
-        key_deserializer: object = None,
-        value_deserializer: object = None,
+        key_deserializer: "Deserializer[K] | None" = None,
+        value_deserializer: "Deserializer[V] | None" = None,
         interceptors: Sequence[ConsumerInterceptor] = (),
         **configs: "Unpack[ConsumerConfig]",
     ) -> None:
