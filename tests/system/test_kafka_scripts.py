@@ -54,6 +54,24 @@ def test_what_goes_wrong_is_one_line_and_never_a_traceback(bootstrap, tmp_path):
         assert len((done.stdout + done.stderr).splitlines()) == 1, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("arguments", [["kafka-topics.sh", "--list"], ["kafka-console-consumer.sh", "--topic", "t"]])
+def test_a_script_that_waits_says_for_what_and_goes_on(arguments):
+    name, *rest = arguments
+    command = [BIN / name, "--bootstrap-server", "127.0.0.1:1", *rest]
+    with outside.Program(command, seconds=60, stdout=outside.PIPE, stderr=outside.PIPE, text=True) as program:
+        assert program.stderr.readline().endswith("127.0.0.1:1: Connection refused; it is tried again\n")
+        assert program.poll() is None
+
+
+def test_it_says_so_once_and_still_ends_when_its_time_is_up(tmp_path):
+    slow = tmp_path / "slow.properties"
+    slow.write_text("default.api.timeout.ms=4000\nrequest.timeout.ms=500\n")
+    done = script("kafka-topics.sh", "--bootstrap-server", "127.0.0.1:1", "--command-config", slow, "--list")
+    assert done.returncode == 1
+    assert done.stderr.endswith("Connection refused; it is tried again\n") and done.stderr.count("\n") == 1
+    assert done.stdout.startswith("Error while executing topic command : ")
+
+
 def test_an_entry_is_removed_only_if_the_question_is_answered_with_yes():
     authorizer = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}
     with broker(properties=authorizer | {"super.users": "User:ANONYMOUS"}) as (host, port):

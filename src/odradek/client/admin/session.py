@@ -7,6 +7,7 @@ from odradek.client.admin.asking import Asker
 from odradek.client.host.session import Open
 from odradek.client.security import channel_security
 from odradek.client.settings import bootstrap_addresses
+from odradek.client.wait_log import LostBrokers, WaitLog
 from odradek.config.errors import ConfigError
 from odradek.config.parsed import Config
 from odradek.reactor.loop import Loop
@@ -22,6 +23,7 @@ def admin_session(config: Config) -> Open[Asker]:
 
     def begin(loop: Loop) -> Asker:
         channel = Channel(loop, channel_config, addresses, security=security)
+        LostBrokers(channel.client, WaitLog(loop.ports.clock.mono_ms))  # the channel's client keeps it
         return Asker(channel, timeout_ms=config["default.api.timeout.ms"], retries=config["retries"])
 
     return begin
