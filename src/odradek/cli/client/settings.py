@@ -43,9 +43,7 @@ def client_configs(options: argparse.Namespace) -> dict[str, str]:
         contexts = contexts_file.read()
         configs |= {} if contexts.current is None else contexts.configs_of(contexts.current)
     if options.config is not None:
-        from odradek.cli.server_properties import read_properties, resolved
-
-        configs |= resolved(read_properties(options.config))
+        configs |= _configs_of_file(options)
     if from_environment and not named:
         configs[BOOTSTRAP_SERVERS] = from_environment
     if options.bootstrap:
@@ -53,6 +51,19 @@ def client_configs(options: argparse.Namespace) -> dict[str, str]:
     configs |= named_values(options.configs, "-X")
     configs.setdefault(BOOTSTRAP_SERVERS, DEFAULT_BOOTSTRAP)
     return {"client.id": CLIENT_ID, **configs}
+
+
+def _configs_of_file(options: argparse.Namespace) -> dict[str, str]:
+    from odradek.cli.server_properties import read_properties, resolved
+
+    path: str = options.config
+    if "=" in path and not os.path.exists(path):
+        topic = f"--set {path}" if hasattr(options, "set") else f"odradek topics set TOPIC {path}"
+        raise Failure(
+            f"--config {path}: there is no such file; --config is a file of client configs. "
+            f"A single one is given by -X NAME=VALUE, one of a topic by {topic}"
+        )
+    return resolved(read_properties(path))
 
 
 def named_values(given: Iterable[str], flag: str) -> dict[str, str]:

@@ -102,10 +102,15 @@ def _new_topics(options: argparse.Namespace) -> "list[NewTopic]":
 
     if not options.names and options.file is None:
         raise Failure("which topic? name one (odradek topics create orders), or a file of them with --file")
+    if options.names and options.file is not None:
+        raise Failure(
+            "topics are either named or described in a file: with --file, leave out "
+            f"{' and '.join(options.names)}; without it, -p, -r and --set say what they shall be like"
+        )
     configs = named_values(options.set, "--set")
-    wanted = [NewTopic(name, options.partitions, options.replication, configs) for name in options.names]
     if options.file is None:
-        return wanted
+        return [NewTopic(name, options.partitions, options.replication, configs) for name in options.names]
+    wanted = []
     for row in json_rows(options.file, ("name",)):
         partitions, replication = row.get("partitions", -1), row.get("replication", -1)
         count = len(partitions) if isinstance(partitions, list) else int(partitions)
