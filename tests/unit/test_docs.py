@@ -58,6 +58,12 @@ def test_every_page_is_in_the_index():
     ] == []
 
 
+def test_every_script_has_its_line():
+    rows = re.findall(r"^\| (`kafka-[^|]*)", (DOCS / "scripts.md").read_text(), re.MULTILINE)
+    named = re.findall(r"`(kafka-[a-z-]+\.sh)`", "".join(rows))
+    assert sorted(named) == sorted(script.name for script in (ROOT / "bin").glob("*.sh"))
+
+
 def test_every_file_that_the_architecture_names_is_there():
     there = [f"/{path.relative_to(ROOT)}" for path in tracked("*.py", "*.pyx")]
     named = set(FILE.findall((DOCS / "architecture.md").read_text(encoding="utf-8")))
