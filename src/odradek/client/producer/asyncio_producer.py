@@ -22,7 +22,7 @@ from odradek.client.producer.errors import BufferExhausted, FlushTimeout
 from odradek.client.producer.many_future import ManyFuture
 from odradek.client.producer.opening import opened
 from odradek.client.producer.prepared import Prepared
-from odradek.client.producer.producer_record import HeaderList, ProducerRecord
+from odradek.client.producer.producer_record import HeaderList, ProducerRecord, Record
 from odradek.client.producer.record_metadata import RecordMetadata
 from odradek.client.producer.sending import UserCallback, as_record
 from odradek.client.producer.session import ProducerSession
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from odradek.client.config_types import ProducerConfig
+    from odradek.client.consumer.asyncio_consumer import KafkaConsumer
+    from odradek.client.offsets import Offsets
+    from odradek.client.producer.partitioners import Given
+    from odradek.client.producer.producer_metrics import MetricName
     from odradek.client.producer.serializer_types import Serializer
 
 K = TypeVar("K")
@@ -57,8 +61,8 @@ class KafkaProducer(Generic[K, V]):
         *,
         key_serializer: None = None,
         value_serializer: None = None,
-        partitioner: Any = None,
-        interceptors: Sequence[Any] = (),
+        partitioner: "Given | None" = None,
+        interceptors: Sequence[object] = (),
         **configs: "Unpack[ProducerConfig]",
     ) -> None: ...
 
@@ -70,8 +74,8 @@ class KafkaProducer(Generic[K, V]):
         *,
         key_serializer: "Serializer[K]",
         value_serializer: None = None,
-        partitioner: Any = None,
-        interceptors: Sequence[Any] = (),
+        partitioner: "Given | None" = None,
+        interceptors: Sequence[object] = (),
         **configs: "Unpack[ProducerConfig]",
     ) -> None: ...
 
@@ -83,8 +87,8 @@ class KafkaProducer(Generic[K, V]):
         *,
         key_serializer: None = None,
         value_serializer: "Serializer[V]",
-        partitioner: Any = None,
-        interceptors: Sequence[Any] = (),
+        partitioner: "Given | None" = None,
+        interceptors: Sequence[object] = (),
         **configs: "Unpack[ProducerConfig]",
     ) -> None: ...
 
@@ -96,8 +100,8 @@ class KafkaProducer(Generic[K, V]):
         *,
         key_serializer: "Serializer[K]",
         value_serializer: "Serializer[V]",
-        partitioner: Any = None,
-        interceptors: Sequence[Any] = (),
+        partitioner: "Given | None" = None,
+        interceptors: Sequence[object] = (),
         **configs: "Unpack[ProducerConfig]",
     ) -> None: ...
 
@@ -106,11 +110,11 @@ class KafkaProducer(Generic[K, V]):
         config: Mapping[str, object] | None = None,
         /,
         *,
-        key_serializer: Any = None,
-        value_serializer: Any = None,
-        partitioner: Any = None,
-        interceptors: Sequence[Any] = (),
-        **configs: Any,
+        key_serializer: object = None,
+        value_serializer: object = None,
+        partitioner: "Given | None" = None,
+        interceptors: Sequence[object] = (),
+        **configs: object,
     ) -> None:
         self._opened = opened(
             config,
@@ -171,7 +175,7 @@ class KafkaProducer(Generic[K, V]):
         future = await self.send(topic, value, key, headers=headers, partition=partition, timestamp_ms=timestamp_ms)
         return await future
 
-    async def _slow_send(self, record: ProducerRecord[Any, Any], callback: UserCallback | None) -> RecordFuture:
+    async def _slow_send(self, record: Record, callback: UserCallback | None) -> RecordFuture:
         deadline = Deadline(self._settings.max_block_ms)
         session = await self._session_with(record.topic, record.partition, deadline)
         prepared = self._preparing.prepared(record, session)
@@ -212,7 +216,7 @@ class KafkaProducer(Generic[K, V]):
             raise closed(None)
         waiters = []
 
-        def subscribe(told: Callable[[Any], object]) -> None:
+        def subscribe(told: Callable[[None], object]) -> None:
             waiters.append(session.pool.wait(size, lambda: told(None)))
             session.wake()
 
@@ -289,7 +293,7 @@ class KafkaProducer(Generic[K, V]):
         session.accumulator.is_plain = self._preparing.is_plain
 
     async def send_offsets_to_transaction(
-        self, offsets: Mapping[Any, Any], group_metadata: ConsumerGroupMetadata, timeout: float | None = None
+        self, offsets: "Offsets", group_metadata: ConsumerGroupMetadata, timeout: float | None = None
     ) -> None:
         timeout_ms = self._block_ms(timeout)
         await self._begun()
@@ -306,9 +310,10 @@ class KafkaProducer(Generic[K, V]):
         await self._host.run(lambda session: session.transactions().abort_transaction(timeout_ms))
 
     @asynccontextmanager
-    async def transaction(self, consumer: Any = None) -> AsyncIterator[Self]:
+    async def transaction(self, consumer: "KafkaConsumer[Any, Any] | None" = None) -> AsyncIterator[Self]:
         """Commits at the end, with the consumer's positions if one is given. On any exception it aborts, and the
-        consumer goes back to what it had committed, or to where it began: the same records come again.
+        consumer goes back to what it had committed, or to where it began: the same records come again. Any: what the
+        consumer reads does not matter.
         """
         await self.begin_transaction()
         try:
@@ -338,7 +343,7 @@ class KafkaProducer(Generic[K, V]):
 
     # The end
 
-    def metrics(self) -> Mapping[Any, float]:
+    def metrics(self) -> "Mapping[MetricName, float]":
         return {} if self._session is None else self._session.metrics()
 
     async def close(self, timeout: float | None = None) -> None:
@@ -377,8 +382,8 @@ def _refuse() -> None:
     raise OwnThreadError("A future of this producer is awaited: to wait for it here would stop the loop that it needs.")
 
 
-async def _value(given: Any) -> Any:
-    """Some methods of a consumer ask the cluster, and some know."""
+async def _value(given: object) -> Any:
+    """Some methods of a consumer ask the cluster, and some know. Any: whatever it is that they tell."""
     return await given if isawaitable(given) else given
 
 

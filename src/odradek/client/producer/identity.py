@@ -5,7 +5,7 @@ versions that they know. Transactions are of version 2 where the cluster has tha
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.broken_rule import present
 from odradek.channel.backoff import Backoff
@@ -15,10 +15,10 @@ from odradek.client.producer.transaction_manager import PRODUCE, V1_MAX, VERSION
 from odradek.client.producer.transaction_states import State, TransactionStateError
 from odradek.protocol import errors
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.pending import Pending
 
 if TYPE_CHECKING:
+    from odradek.client.offsets import Offsets
     from odradek.client.producer.session import ProducerSession
 
 FEATURE = "transaction.version"
@@ -118,9 +118,7 @@ class Identity:
     async def begin_transaction(self) -> None:
         self._checked().begin()
 
-    async def send_offsets(
-        self, offsets: Mapping[TopicPartition, Any], member: ConsumerGroupMetadata, timeout_ms: int
-    ) -> None:
+    async def send_offsets(self, offsets: "Offsets", member: ConsumerGroupMetadata, timeout_ms: int) -> None:
         manager = self._checked()
         deadline_ms = self._now_ms() + timeout_ms
         manager.send_offsets(offsets, member)

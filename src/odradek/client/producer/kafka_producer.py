@@ -24,7 +24,7 @@ from odradek.client.producer.errors import BufferExhausted, FlushTimeout
 from odradek.client.producer.many_future import ManyFuture
 from odradek.client.producer.opening import Opened, opened
 from odradek.client.producer.prepared import Prepared
-from odradek.client.producer.producer_record import HeaderList, ProducerRecord
+from odradek.client.producer.producer_record import HeaderList, ProducerRecord, Record
 from odradek.client.producer.sending import UserCallback, as_record
 from odradek.client.producer.session import ProducerSession
 
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from odradek.client.config_types import ProducerConfig
+    from odradek.client.consumer.kafka_consumer import KafkaConsumer
+    from odradek.client.offsets import Offsets
+    from odradek.client.producer.partitioners import Given
+    from odradek.client.producer.producer_metrics import MetricName
     from odradek.client.producer.serializer_types import Serializer
 
 K = TypeVar("K")
@@ -76,8 +80,8 @@ class KafkaProducer(Generic[K, V]):
         *,
         key_serializer: None = None,
         value_serializer: None = None,
-        partitioner: Any = None,
-        interceptors: Sequence[Any] = (),
+        partitioner: "Given | None" = None,
+        interceptors: Sequence[object] = (),
         **configs: "Unpack[ProducerConfig]",
     ) -> None: ...
 
@@ -89,8 +93,8 @@ class KafkaProducer(Generic[K, V]):
         *,
         key_serializer: "Serializer[K]",
         value_serializer: None = None,
-        partitioner: Any = None,
-        interceptors: Sequence[Any] = (),
+        partitioner: "Given | None" = None,
+        interceptors: Sequence[object] = (),
         **configs: "Unpack[ProducerConfig]",
     ) -> None: ...
 
@@ -102,8 +106,8 @@ class KafkaProducer(Generic[K, V]):
         *,
         key_serializer: None = None,
         value_serializer: "Serializer[V]",
-        partitioner: Any = None,
-        interceptors: Sequence[Any] = (),
+        partitioner: "Given | None" = None,
+        interceptors: Sequence[object] = (),
         **configs: "Unpack[ProducerConfig]",
     ) -> None: ...
 
@@ -115,8 +119,8 @@ class KafkaProducer(Generic[K, V]):
         *,
         key_serializer: "Serializer[K]",
         value_serializer: "Serializer[V]",
-        partitioner: Any = None,
-        interceptors: Sequence[Any] = (),
+        partitioner: "Given | None" = None,
+        interceptors: Sequence[object] = (),
         **configs: "Unpack[ProducerConfig]",
     ) -> None: ...
 
@@ -125,11 +129,11 @@ class KafkaProducer(Generic[K, V]):
         config: Mapping[str, object] | None = None,
         /,
         *,
-        key_serializer: Any = None,
-        value_serializer: Any = None,
-        partitioner: Any = None,
-        interceptors: Sequence[Any] = (),
-        **configs: Any,
+        key_serializer: object = None,
+        value_serializer: object = None,
+        partitioner: "Given | None" = None,
+        interceptors: Sequence[object] = (),
+        **configs: object,
     ) -> None:
         self._opened: Opened = opened(
             config,
@@ -167,10 +171,10 @@ class KafkaProducer(Generic[K, V]):
 
     def _slow_send(
         self,
-        topic: Any,
-        value: Any,
-        key: Any,
-        headers: Any,
+        topic: str | Record,
+        value: object,
+        key: object,
+        headers: HeaderList | None,
         partition: int | None,
         timestamp_ms: int | None,
         callback: UserCallback | None,
@@ -184,7 +188,7 @@ class KafkaProducer(Generic[K, V]):
     def _append(
         self,
         session: ProducerSession,
-        record: ProducerRecord[Any, Any],
+        record: Record,
         prepared: Prepared,
         told: Callable[[RecordFuture], object] | None,
         deadline: Deadline,
@@ -293,7 +297,7 @@ class KafkaProducer(Generic[K, V]):
         session.accumulator.is_plain = self._preparing.is_plain
 
     def send_offsets_to_transaction(
-        self, offsets: Mapping[Any, Any], group_metadata: ConsumerGroupMetadata, timeout: float | None = None
+        self, offsets: "Offsets", group_metadata: ConsumerGroupMetadata, timeout: float | None = None
     ) -> None:
         """The offsets are committed with the transaction, or not at all."""
         session = self._begun()
@@ -313,12 +317,12 @@ class KafkaProducer(Generic[K, V]):
         self._host.run(lambda _: transactions.abort_transaction(self._block_ms(timeout)))
 
     @contextmanager
-    def transaction(self, consumer: Any = None) -> Iterator[Self]:
+    def transaction(self, consumer: "KafkaConsumer[Any, Any] | None" = None) -> Iterator[Self]:
         """Commits at the end, with the consumer's positions if one is given. On any exception it aborts, and the
         consumer goes back to what it had committed, or to where it began: the same records come again.
 
         A commit whose time is up goes on, and may count: then nothing is taken back, and `commit_transaction()` waits
-        for it again.
+        for it again. Any: what the consumer reads does not matter.
         """
         self.begin_transaction()
         try:
@@ -354,7 +358,7 @@ class KafkaProducer(Generic[K, V]):
 
     # The end
 
-    def metrics(self) -> "Mapping[Any, float]":
+    def metrics(self) -> "Mapping[MetricName, float]":
         """By Kafka's names. Empty before the first use."""
         session = self._host.at_work
         return {} if session is None else session.metrics()
@@ -423,8 +427,8 @@ def _is_known(session: ProducerSession, topic: str, partition: int | None) -> bo
     return known is not None and len(known.queues) > (partition or 0)
 
 
-def _weakly(producer: KafkaProducer[Any, Any]) -> Callable[..., RecordFuture]:
-    """The client's thread must not keep alive what the program has dropped."""
+def _weakly(producer: KafkaProducer[K, V]) -> Callable[..., RecordFuture]:
+    """The client's thread must not keep alive what the program has dropped. Any: what `_slow_send` takes."""
     alive = weakref.ref(producer)
 
     def slow_send(*asked: Any) -> RecordFuture:

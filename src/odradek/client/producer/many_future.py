@@ -42,7 +42,7 @@ class ManyFuture:
                 return error
         return None
 
-    def __await__(self) -> Generator[Any, None, list[RecordMetadata]]:
+    def __await__(self) -> Generator[object, None, list[RecordMetadata]]:
         for span in self._each():
             if not span.done():
                 from odradek.client.host.awaiting import until_told
@@ -51,7 +51,9 @@ class ManyFuture:
         return self.result(0)
 
     def _each(self) -> "Iterable[Any]":
-        """Something like a RecordFuture for each run, also of a batch that was split meanwhile."""
+        """Something like a RecordFuture for each run, also of a batch that was split meanwhile. Any: that one will do
+        where a RecordFuture is asked for, a class that is compiled cannot say.
+        """
         for batch, first, count in self._spans:
             at = first
             while at < first + count:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import TypeVar
 
 from odradek.client import serializers
 from odradek.client.host.session import Open, logger
@@ -15,11 +15,13 @@ from odradek.config.errors import ConfigError
 from odradek.config.producer import TABLE
 from odradek.reactor.adapters.rng import SystemRng
 
+P = TypeVar("P")
+
 
 class Opened:
     """What both front ends are made of. Whatever is wrong with the configs was said when it was made."""
 
-    def __init__(self, settings: ProducerSettings, preparing: Preparing, plugins: Sequence[Any] = ()) -> None:
+    def __init__(self, settings: ProducerSettings, preparing: Preparing, plugins: Sequence[object] = ()) -> None:
         self.plugins = plugins
         self.settings = settings
         self.preparing = preparing
@@ -44,10 +46,10 @@ def opened(
     config: Mapping[str, object] | None,
     configs: Mapping[str, object],
     *,
-    key_serializer: Any,
-    value_serializer: Any,
-    partitioner: Any,
-    interceptors: Sequence[Any],
+    key_serializer: object,
+    value_serializer: object,
+    partitioner: object,
+    interceptors: Sequence[object],
 ) -> Opened:
     handed = {"key_serializer": key_serializer, "value_serializer": value_serializer}
     given = {**configs, **{name: value for name, value in handed.items() if value is not None}}
@@ -63,7 +65,7 @@ def opened(
     return Opened(producer_settings(parsed), preparing, objects)
 
 
-def _call(plugin: Any, method: str, *given: object) -> None:
+def _call(plugin: object, method: str, *given: object) -> None:
     """An error of one is told, and the others are called."""
     found = getattr(plugin, method, None)
     if found is not None:
@@ -73,11 +75,11 @@ def _call(plugin: Any, method: str, *given: object) -> None:
             logger.exception("%s of a plugin of a producer has failed", method)
 
 
-def _named_interceptors(config: ClientConfig) -> list[Any]:
+def _named_interceptors(config: ClientConfig) -> list[object]:
     return [_configured(_made(name), name, config) for name in config["interceptor.classes"]]
 
 
-def _made(name: Any) -> Any:
+def _made(name: object) -> object:
     if isinstance(name, type):
         return name()
     module, _, attribute = str(name).rpartition(".")
@@ -87,7 +89,7 @@ def _made(name: Any) -> Any:
         raise ConfigError(f"there is no such class: {error}", "interceptor.classes", name) from error
 
 
-def _configured(plugin: Any, given: object, config: ClientConfig) -> Any:
+def _configured(plugin: P, given: object, config: ClientConfig) -> P:
     """What was made here of a name or a class is told the configs, with client.id."""
     if isinstance(given, (str, type)) and hasattr(plugin, "configure"):
         plugin.configure({**config.originals, "client.id": config["client.id"]})

@@ -14,13 +14,19 @@ from odradek.config.errors import ConfigError
 from odradek.reactor.ports import Stream
 from odradek.records.murmur2 import partition_for
 
+# Any: a program's own may name the types of its keys and values.
 Function = Callable[[str, Any, bytes | None, Any, bytes | None, Cluster], int]
 
 
 class Partitioner(Protocol):
+    """Any: as above."""
+
     def partition(
-        self, topic: str, key: Any, key_bytes: bytes | None, value: Any, value_bytes: bytes | None, cluster: Cluster
+        self, topic: str, key: Any, key_bytes: bytes | None, value: Any, value_bytes: bytes | None, cluster: Cluster, /
     ) -> int: ...
+
+
+Given = Partitioner | Function | type[Partitioner] | str  # as the head of this module tells
 
 
 class RoundRobinPartitioner:
@@ -30,7 +36,13 @@ class RoundRobinPartitioner:
         self._next: dict[str, int] = {}
 
     def partition(
-        self, topic: str, key: Any, key_bytes: bytes | None, value: Any, value_bytes: bytes | None, cluster: Cluster
+        self,
+        topic: str,
+        key: object,
+        key_bytes: bytes | None,
+        value: object,
+        value_bytes: bytes | None,
+        cluster: Cluster,
     ) -> int:
         number = self._next.get(topic, 0)
         self._next[topic] = number + 1
@@ -48,7 +60,13 @@ class UniformStickyPartitioner:
         self._sticky: dict[str, int] = {}
 
     def partition(
-        self, topic: str, key: Any, key_bytes: bytes | None, value: Any, value_bytes: bytes | None, cluster: Cluster
+        self,
+        topic: str,
+        key: object,
+        key_bytes: bytes | None,
+        value: object,
+        value_bytes: bytes | None,
+        cluster: Cluster,
     ) -> int:
         sticky = self._sticky.get(topic)
         return self._change(topic, cluster, None) if sticky is None else sticky
@@ -78,7 +96,13 @@ class DefaultPartitioner(UniformStickyPartitioner):
     """By key, and sticky without one: the default of Kafka 3.0."""
 
     def partition(
-        self, topic: str, key: Any, key_bytes: bytes | None, value: Any, value_bytes: bytes | None, cluster: Cluster
+        self,
+        topic: str,
+        key: object,
+        key_bytes: bytes | None,
+        value: object,
+        value_bytes: bytes | None,
+        cluster: Cluster,
     ) -> int:
         if key_bytes is None:
             return super().partition(topic, key, key_bytes, value, value_bytes, cluster)

@@ -42,12 +42,19 @@ class ProducerRecord(Generic[K, V]):
 
     __hash__ = None  # type: ignore[assignment]  # mutable
 
-    def _fields(self) -> tuple[Any, ...]:
+    def _fields(self) -> tuple[object, ...]:
         return self.topic, self.value, self.key, self.headers, self.partition, self.timestamp_ms
 
 
+# Inside of a producer. Any: of what types key and value are, its serializers know.
+Record = ProducerRecord[Any, Any]
+
+
 class ProducerInterceptor(Protocol):
-    """Sees each record before it is serialized, and what became of it; either method may be missing."""
+    """Sees each record before it is serialized, and what became of it; either method may be missing.
+
+    Any: one may name the types of the keys and values that it expects.
+    """
 
     def on_send(self, record: ProducerRecord[Any, Any]) -> ProducerRecord[Any, Any]: ...
 

@@ -16,7 +16,7 @@ The client's thread is told (`wake`) of a batch that is new or full, once until 
 
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from odradek.client.host.parking import Parked, guard
 from odradek.client.producer import record_future
@@ -26,6 +26,9 @@ from odradek.protocol.errors import KafkaError
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.records.layout import HEADER_SIZE
 from odradek.records.murmur2 import positive_murmur2
+
+if TYPE_CHECKING:
+    from odradek.client.producer.batch import ProducerIdAndEpoch
 
 NO_HEADERS = b"\0"
 NO_PARTITION = -1
@@ -102,7 +105,7 @@ class RecordFuture:
         """Called with this future in the client's thread, or at once if it is done."""
         record_future.subscribe(self, callback)
 
-    def __await__(self) -> Generator[Any, None, RecordMetadata]:
+    def __await__(self) -> Generator[object, None, RecordMetadata]:
         return record_future.awaited(self)
 
     def __repr__(self) -> str:
@@ -152,7 +155,7 @@ class GatheredBatch:
         self.error_of: Callable[[int], KafkaError] | None = None
         self.parts: Sequence[tuple[int, GatheredBatch]] | None = None
         # What the sender notes
-        self.producer: Any = None
+        self.producer: ProducerIdAndEpoch | None = None
         self.base_sequence = -1
         self.attempts = self.retry_at_ms = 0
         self.may_be_stored = False
@@ -287,7 +290,7 @@ class PartitionQueue:
     def __init__(self, accumulator: "Accumulator", topic: str, partition: int) -> None:
         self.accumulator = accumulator
         self.place = TopicPartition(topic, partition)
-        self.batches: deque[Any] = deque()  # of the class that the accumulator was given
+        self.batches: deque[Any] = deque()  # Any: of the class that the accumulator was given
         self.open: GatheredBatch | None = None
         self.is_touched = False
         # For the sender alone
@@ -298,7 +301,7 @@ class PartitionQueue:
         self.is_muted = False
         self.retry_at_ms = 0
 
-    def take(self) -> Any:
+    def take(self) -> Any:  # Any: likewise
         """The first batch, which takes no record any more; None if there is none."""
         with self.accumulator.guard:
             if not self.batches:
@@ -371,7 +374,7 @@ class Accumulator:
         self.topics: dict[str, Topic] = {}
         self.is_plain = False
         self.is_closed = False  # nothing is taken any more: nobody would send it
-        self.slow_send: Callable[..., Any] = _nobody
+        self.slow_send: Callable[..., RecordFuture | None] = _nobody
         self.wake: Callable[[], object] = _nobody
         self.refuse_waiting: Callable[[], object] = _nobody
         self.guard = guard()
@@ -384,16 +387,16 @@ class Accumulator:
 
     def send(
         self,
-        topic: Any,
+        topic: object,
         value: Any = None,
         key: Any = None,
         *,
-        headers: Any = (),
+        headers: object = (),
         partition: int | None = None,
         timestamp_ms: int | None = None,
-        callback: Any = None,
-    ) -> Any:
-        """The plain way: bytes for a topic that is known."""
+        callback: object = None,
+    ) -> RecordFuture | None:
+        """The plain way: bytes for a topic that is known. Any: whether key and value are bytes is looked at here."""
         if self.is_plain and callback is None and headers == () and type(topic) is str:
             known = self.topics.get(topic)
             is_bytes = (value is None or type(value) is bytes) and (key is None or type(key) is bytes)

@@ -6,7 +6,7 @@ broker is split: then `parts` says which batch has which of its records now.
 """
 
 from collections.abc import Callable, Generator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.client.host.parking import Parked
 from odradek.client.producer.record_metadata import UNKNOWN_OFFSET, RecordMetadata
@@ -69,7 +69,7 @@ def subscribe(future: "RecordFuture", callback: "Callable[[RecordFuture], object
         batch, _ = home(future.batch, future.index)  # it was split meanwhile
 
 
-def awaited(future: "RecordFuture") -> Generator[Any, None, RecordMetadata]:
+def awaited(future: "RecordFuture") -> Generator[object, None, RecordMetadata]:
     if not future.done():
         from odradek.client.host.awaiting import until_told
 

@@ -21,10 +21,11 @@ queued is dropped.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from odradek.channel.backoff import Backoff
 from odradek.client.producer.accumulator import Accumulator, PartitionQueue, RecordFuture
+from odradek.client.producer.batch import Stamp
 from odradek.client.producer.errors import DeliveryTimeout, TransactionAborted
 from odradek.client.producer.produce_request import BatchesRequest, ProduceRequestFrame
 from odradek.client.producer.ready_lines import ReadyLines
@@ -264,7 +265,7 @@ class RecordSender:
             queue.is_muted = False
             self.lines.sort_in(queue, now_ms)
 
-    def _answered(self, batch: SentBatch, stamp: Any, answer: PartitionProduceResponse | None, now_ms: int) -> None:
+    def _answered(self, batch: SentBatch, stamp: Stamp, answer: PartitionProduceResponse | None, now_ms: int) -> None:
         batch.is_in_flight = False
         if batch.is_done:
             return  # it was given up in the air
@@ -277,7 +278,7 @@ class RecordSender:
         else:
             self._refused(batch, stamp, answer, now_ms)
 
-    def _written(self, batch: SentBatch, stamp: Any, base_offset: int, log_append_time_ms: int) -> None:
+    def _written(self, batch: SentBatch, stamp: Stamp, base_offset: int, log_append_time_ms: int) -> None:
         batch.is_in_flight = False
         if batch.is_done:
             return
@@ -286,7 +287,7 @@ class RecordSender:
         self.counts.records_sent += batch.record_count
         self._complete(batch, base_offset, log_append_time_ms, None)
 
-    def _refused(self, batch: SentBatch, stamp: Any, answer: PartitionProduceResponse, now_ms: int) -> None:
+    def _refused(self, batch: SentBatch, stamp: Stamp, answer: PartitionProduceResponse, now_ms: int) -> None:
         kind = errors.by_code(answer.error_code)
         error = kind(answer.error_message)
         if kind.refreshes_metadata:

@@ -14,11 +14,11 @@ from odradek.client.producer import record_future
 from odradek.client.producer.accumulator import NO_HEADERS, RecordFuture
 from odradek.client.producer.partitioners import Partitioner
 from odradek.client.producer.prepared import Prepared
-from odradek.client.producer.producer_record import ProducerRecord
+from odradek.client.producer.producer_record import HeaderList, ProducerRecord, Record
 from odradek.client.producer.pure_accumulator import record_size, zigzag
 from odradek.client.producer.record_metadata import RecordMetadata
 from odradek.client.producer.session import ProducerSession
-from odradek.client.serializers import Serialize, not_bytes
+from odradek.client.serializers import Headers, Serialize, not_bytes
 from odradek.protocol.errors import InvalidTimestamp, KafkaError, MessageTooLarge
 from odradek.records import fields
 from odradek.records.layout import HEADER_SIZE
@@ -34,7 +34,7 @@ class Preparing:
         key_serializer: Serialize | None,
         value_serializer: Serialize | None,
         partitioner: Partitioner | None,
-        interceptors: Sequence[Any],
+        interceptors: Sequence[object],
     ) -> None:
         self.key_serializer = key_serializer
         self.value_serializer = value_serializer
@@ -49,7 +49,7 @@ class Preparing:
         plugins = self.key_serializer or self.value_serializer or self.partitioner or self.interceptors
         return not plugins
 
-    def intercepted(self, record: ProducerRecord[Any, Any]) -> ProducerRecord[Any, Any]:
+    def intercepted(self, record: Record) -> Record:
         """What the chain makes of it. One that fails is left out, and told of in the log."""
         for on_send in self._on_send:
             try:
@@ -60,7 +60,7 @@ class Preparing:
                 )
         return record
 
-    def prepared(self, record: ProducerRecord[Any, Any], session: ProducerSession) -> Prepared:
+    def prepared(self, record: Record, session: ProducerSession) -> Prepared:
         """Of a record whose topic is known. Raises SerializationError, MessageTooLarge and the like."""
         headers = record.headers
         key = _serialized(self.key_serializer, record.topic, headers, record.key, is_key=True)
@@ -74,19 +74,17 @@ class Preparing:
             )
         return Prepared(record.topic, partition, key, value, encoded, record.timestamp_ms, needed)
 
-    def again(self, record: ProducerRecord[Any, Any], prepared: Prepared, session: ProducerSession) -> Prepared:
+    def again(self, record: Record, prepared: Prepared, session: ProducerSession) -> Prepared:
         """A batch would have to be begun: a partitioner that wants to know is told, and asked once more."""
         cluster = session.metadata.cluster
-        told: Any = self.partitioner
+        told: Any = self.partitioner  # Any: that it has the method, `asks_again` has seen
         told.on_new_batch(record.topic, cluster, prepared.partition)
         return prepared._replace(partition=self._partition(record, prepared.key, prepared.value, session))
 
-    def asks_again(self, record: ProducerRecord[Any, Any]) -> bool:
+    def asks_again(self, record: Record) -> bool:
         return record.partition is None and hasattr(self.partitioner, "on_new_batch")
 
-    def _partition(
-        self, record: ProducerRecord[Any, Any], key: bytes | None, value: bytes | None, session: ProducerSession
-    ) -> int:
+    def _partition(self, record: Record, key: bytes | None, value: bytes | None, session: ProducerSession) -> int:
         if record.partition is not None:
             return record.partition
         accumulator = session.accumulator
@@ -136,7 +134,9 @@ def _nowhere(future: RecordFuture) -> RecordMetadata:
     return RecordMetadata(*future.batch.queue.place, -1, future.timestamp, future.key_size, future.value_size)
 
 
-def _serialized(serialize: Serialize | None, topic: str, headers: Any, value: Any, *, is_key: bool) -> bytes | None:
+def _serialized(
+    serialize: Serialize | None, topic: str, headers: Headers, value: object, *, is_key: bool
+) -> bytes | None:
     if serialize is not None:
         return serialize(topic, headers, value)
     if value is None or type(value) is bytes:
@@ -146,7 +146,7 @@ def _serialized(serialize: Serialize | None, topic: str, headers: Any, value: An
     raise not_bytes(value, is_key=is_key)
 
 
-def encoded_headers(headers: Iterable[Any]) -> bytes:
+def encoded_headers(headers: Iterable[object]) -> bytes:
     """Frozen: the bytes that stand in the record."""
     pairs = fields.header_list(headers)
     if not pairs:
@@ -183,13 +183,13 @@ def _checked_size(session: ProducerSession, key: bytes | None, value: bytes | No
 
 
 def as_record(
-    topic: "str | ProducerRecord[Any, Any]",
-    value: Any,
-    key: Any,
-    headers: Any,
+    topic: str | Record,
+    value: object,
+    key: object,
+    headers: HeaderList | None,
     partition: int | None,
     timestamp_ms: int | None,
-) -> ProducerRecord[Any, Any]:
+) -> Record:
     if isinstance(topic, ProducerRecord):
         return topic
     if not isinstance(topic, str):

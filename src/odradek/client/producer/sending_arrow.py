@@ -1,20 +1,25 @@
 """The rows of a pyarrow table as records: columns go straight into whole batches, without an object for a row."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from odradek.client.host.session import closed
-from odradek.client.producer.accumulator import NO_PARTITION, Topic
+from odradek.client.producer.accumulator import NO_PARTITION, Accumulator, Topic
 from odradek.client.producer.many_future import Span
 from odradek.client.producer.sent_batch import SentBatch
 from odradek.client.producer.session import ProducerSession
 from odradek.records import layout
 from odradek.records.build import build_record_batch
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 COLUMNS = frozenset(("value", "key", "headers", "timestamp", "partition"))
 
 
-def whole_batches(session: ProducerSession, topic: str, data: Any, partition: int | None) -> "Iterator[WholeBatch]":
+def whole_batches(
+    session: ProducerSession, topic: str, data: "pa.Table | pa.RecordBatch", partition: int | None
+) -> "Iterator[WholeBatch]":
     """The batches of a table for a topic that is known, one after the other: each needs memory, then it is added."""
     known = session.accumulator.topics[topic]
     pieces = data.to_batches() if hasattr(data, "to_batches") else [data]
@@ -48,7 +53,7 @@ class WholeBatch:
         return batch, 0, self._count
 
 
-def check_columns(data: Any) -> None:
+def check_columns(data: "pa.Table | pa.RecordBatch") -> None:
     names = set(data.schema.names)
     if "value" not in names:
         raise ValueError(f"a table to send has a column value, not only {sorted(names)}")
@@ -56,7 +61,9 @@ def check_columns(data: Any) -> None:
         raise ValueError(f"unknown columns {sorted(names - COLUMNS)}: records have {sorted(COLUMNS)}")
 
 
-def _placed(accumulator: Any, topic: Topic, piece: Any, partition: int | None) -> "Iterator[tuple[int, Any]]":
+def _placed(
+    accumulator: Accumulator, topic: Topic, piece: "pa.RecordBatch", partition: int | None
+) -> "Iterator[tuple[int, pa.RecordBatch]]":
     """The rows by their partition, each in its order; -1: the sticky ones."""
     if partition is not None:
         yield partition, piece
@@ -71,7 +78,7 @@ def _placed(accumulator: Any, topic: Topic, piece: Any, partition: int | None) -
     yield from _grouped(piece, [NO_PARTITION if place is None else place for place in places])
 
 
-def _grouped(piece: Any, places: list[int]) -> "Iterator[tuple[int, Any]]":
+def _grouped(piece: "pa.RecordBatch", places: list[int]) -> "Iterator[tuple[int, pa.RecordBatch]]":
     chosen = set(places)
     if len(chosen) == 1:
         yield chosen.pop(), piece
@@ -83,7 +90,7 @@ def _grouped(piece: Any, places: list[int]) -> "Iterator[tuple[int, Any]]":
         yield place, piece.take(numbers)
 
 
-def _built(session: ProducerSession, topic: Topic, place: int, rows: Any) -> "Iterator[WholeBatch]":
+def _built(session: ProducerSession, topic: Topic, place: int, rows: "pa.RecordBatch") -> "Iterator[WholeBatch]":
     accumulator = session.accumulator
     built = build_record_batch(
         rows.select([name for name in rows.schema.names if name != "partition"]),

@@ -7,19 +7,19 @@ from typing import Any
 
 from odradek.client.producer.accumulator import NO_PARTITION, RecordFuture
 from odradek.client.producer.many_future import ManyFuture, Span
-from odradek.client.producer.producer_record import ProducerRecord
+from odradek.client.producer.producer_record import HeaderList, ProducerRecord, Record
 from odradek.client.producer.session import ProducerSession
 
 
 class Rows:
-    """What is to be sent, and how far it has come."""
+    """What is to be sent, and how far it has come. Any: where all have to be bytes, `_are_bytes` has looked."""
 
     def __init__(
         self,
         topic: str,
         values: Sequence[Any],
         keys: Sequence[Any] | None,
-        headers: Sequence[Any] | None,
+        headers: Sequence[HeaderList] | None,
         timestamps_ms: Sequence[int] | None,
         partition: int | None,
     ) -> None:
@@ -52,7 +52,7 @@ class Rows:
         values, keys, now_ms = self._values, self._keys, accumulator.now_ms()
         self._at = accumulator.append_many(known, values, keys, self._at, place, now_ms, self._spans)
 
-    def next_record(self) -> ProducerRecord[Any, Any]:
+    def next_record(self) -> Record:
         """The one that has to wait, or that needs more than a copy."""
         at = self._at
         return ProducerRecord(
@@ -78,5 +78,5 @@ class Rows:
         return ManyFuture(self._spans)
 
 
-def _are_bytes(column: Sequence[Any]) -> bool:
+def _are_bytes(column: Sequence[object]) -> bool:
     return all(each is None or type(each) is bytes for each in column)

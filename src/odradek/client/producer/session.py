@@ -7,7 +7,7 @@ and when the time has come.
 """
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 from odradek.channel.backoff import Backoff
 from odradek.channel.channel import Channel
@@ -424,7 +424,7 @@ def producer_session(
     return lambda loop: ProducerSession(loop, settings, clock, when_cluster_known)
 
 
-def _reason(batch: Any, why_not_sent: Callable[[PartitionQueue], str]) -> str:
+def _reason(batch: SentBatch, why_not_sent: Callable[[PartitionQueue], str]) -> str:
     if batch.failure is not None:
         return str(batch.failure.message)
     return why_not_sent(batch.queue)

@@ -1,6 +1,6 @@
 """The configs of a producer as its parts want them."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from odradek.channel.client_connection import ChannelSecurity
 from odradek.channel.config import ChannelConfig
@@ -69,6 +69,6 @@ def _sender_config(config: Config) -> SenderConfig:
     )
 
 
-def _compression(config: Config) -> tuple[int, Any]:
+def _compression(config: Config) -> tuple[int, int | None]:
     codec = compression.codec_named(config["compression.type"])
     return codec.code, config.get(f"compression.{codec.name}.level")

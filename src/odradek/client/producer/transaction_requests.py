@@ -101,7 +101,7 @@ class Ask(NamedTuple):
     api_key: int
     make: Callable[[], Request]
     coordinator: tuple[int, str] | None  # key type and key; None: any broker
-    subject: Any = None  # what it is about, for whoever takes the answer
+    subject: Any = None  # what it is about, for whoever takes the answer. Any: as the API needs it
 
 
 def find_coordinator(versions: Versions, key_type: int, key: str) -> Ask:
@@ -235,7 +235,7 @@ def _judge(api_key: int, code: int) -> Verdict:
 
 
 def _codes(api_key: int, response: Any) -> Iterable[int]:
-    """The response is of the class that belongs to the key, which mypy does not see."""
+    """Any: the response is of the class that belongs to the key, which mypy does not see."""
     if api_key == FIND_COORDINATOR:
         return [each.error_code for each in response.coordinators] or [response.error_code]
     if api_key == ADD_PARTITIONS:
