@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 from odradek.client.admin.asking import Asker
 from odradek.client.admin.later import (
@@ -43,17 +43,19 @@ CLOSE_TIMEOUT = 5.0
 
 def _awaited(
     operation: Callable[Concatenate[Asker, P], Coroutine[object, None, R]],
-) -> "Callable[Concatenate[AdminClient, P], Coroutine[Any, Any, R]]":
+) -> "Callable[Concatenate[AdminClient, P], Coroutine[object, None, R]]":
     """The same operation, to be awaited in a program of asyncio."""
 
-    def method(operation: Callable[Concatenate[Asker, P], Coroutine[object, None, R]]) -> Callable[..., Any]:
+    def method(
+        operation: Callable[Concatenate[Asker, P], Coroutine[object, None, R]],
+    ) -> Callable[..., Coroutine[object, None, R]]:
         @wraps(operation)
         async def call(client: "AdminClient", /, *args: P.args, **kwargs: P.kwargs) -> R:
             return await client._host.run(lambda asker: operation(asker, *args, **kwargs))
 
         return call
 
-    made: Callable[Concatenate[AdminClient, P], Coroutine[Any, Any, R]] = on_first_use(operation, method)
+    made: Callable[Concatenate[AdminClient, P], Coroutine[object, None, R]] = on_first_use(operation, method)
     return made
 
 

@@ -6,7 +6,7 @@ modules themselves; at run time a name of this module stands for one, an attribu
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 __all__ = [
     "acls",
@@ -57,6 +57,10 @@ else:
         return _Operations(name)
 
 
+Operation = TypeVar("Operation")
+Method = TypeVar("Method")
+
+
 class _Operations:
     """Stands for a module."""
 
@@ -68,7 +72,7 @@ class _Operations:
 
 
 class _Operation:
-    """Stands for a coroutine function of a module."""
+    """Stands for a coroutine function of a module. Any: which one it is, only the names tell."""
 
     def __init__(self, module: str, name: str) -> None:
         self._module = module
@@ -81,7 +85,10 @@ class _Operation:
 
 
 class _Method:
-    """In the place of a method until somebody looks at it; then the method takes its place in the class."""
+    """In the place of a method until somebody looks at it; then the method takes its place in the class.
+
+    Any: of what type the operation and its method are, type checkers see at `on_first_use`.
+    """
 
     def __init__(self, operation: _Operation, front: Callable[[Any], Any]) -> None:
         self._operation = operation
@@ -99,6 +106,11 @@ class _Method:
         return method.__get__(client, kind)
 
 
-def on_first_use(operation: Any, front: Callable[[Any], Any]) -> Any:
-    """The method that `front` makes of an operation, loaded and made when it is first looked at."""
-    return _Method(operation, front)
+def on_first_use(operation: Operation, front: Callable[[Operation], Method]) -> Method:
+    """The method that `front` makes of an operation, loaded and made when it is first looked at.
+
+    Any: type checkers see an operation and a method, where at run time there is what stands for them.
+    """
+    standing: Any = operation
+    method: Any = _Method(standing, front)
+    return method  # type: ignore[no-any-return]

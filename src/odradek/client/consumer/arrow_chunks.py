@@ -2,7 +2,7 @@
 
 from array import array
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.broken_rule import present
 from odradek.client.consumer.chunk import Chunk
@@ -33,7 +33,7 @@ def table_of(batches: "list[pa.RecordBatch]") -> "pa.Table":
 
 
 @lru_cache(maxsize=1)
-def schema() -> Any:
+def schema() -> "pa.Schema":
     arrow = arrow_module()
     header = arrow.struct([("key", arrow.string()), ("value", arrow.binary())])
     kinds = {
@@ -48,7 +48,7 @@ def schema() -> Any:
     return arrow.schema([(name, kinds[name]) for name in COLUMNS])
 
 
-def _repeated(number: int, count: int) -> Any:
+def _repeated(number: int, count: int) -> "pa.Array":
     """The same number in each row."""
     arrow = arrow_module()
     return arrow.Array.from_buffers(arrow.int32(), count, [None, arrow.py_buffer(array("i", [number]) * count)], 0)

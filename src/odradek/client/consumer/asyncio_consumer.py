@@ -2,10 +2,10 @@
 
 import re
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from datetime import datetime
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar, TypeVarTuple
 
 from odradek.client.consumer.arguments import FOR_EVER_MS, flat, milliseconds, time_ms, topics_and_mapping
 from odradek.client.consumer.caller import ALL, FINISHED, NOTHING, Caller
@@ -17,7 +17,7 @@ from odradek.client.consumer.polling import AsynchronousCommit, CommitCallback
 from odradek.client.consumer.rebalance_listener import OnPartitions, RebalanceListener, listener_of
 from odradek.client.consumer.records import ConsumerRecord, ConsumerRecords
 from odradek.client.consumer.session import ConsumerSession
-from odradek.client.consumer.steps import Do, drive_async
+from odradek.client.consumer.steps import AnyStep, Do, drive_async
 from odradek.client.group_metadata import ConsumerGroupMetadata
 from odradek.client.host.asyncio_host import AsyncioHost
 from odradek.client.host.session import closed
@@ -41,6 +41,7 @@ else:
     V = TypeVar("V")
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 CLOSE_TIMEOUT = 30.0
 
@@ -64,7 +65,7 @@ class CommitFuture(Awaitable[None]):
     def exception(self) -> KafkaError | None:
         return self._call.error
 
-    def __await__(self) -> Any:
+    def __await__(self) -> Generator[object, None, None]:
         return self._outcome().__await__()
 
     async def _outcome(self) -> None:
@@ -108,12 +109,12 @@ class KafkaConsumer(Generic[K, V]):
 
     # How a call goes
 
-    async def _run(self, coroutine: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
+    async def _run(self, coroutine: Callable[[*Ts], Coroutine[AnyStep, object, T]], *arguments: *Ts) -> T:
         if self._caller.is_closed and not self._caller.is_in_callback:
             raise closed(None)
         return await drive_async(coroutine(*arguments), self._make)
 
-    async def _poll(self, coroutine: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
+    async def _poll(self, coroutine: Callable[[*Ts], Coroutine[AnyStep, object, T]], *arguments: *Ts) -> T:
         if self._is_polling:
             raise ConcurrentAccess("another task polls this consumer, or a callback does: one poll at a time")
         self._is_polling = True
@@ -125,7 +126,7 @@ class KafkaConsumer(Generic[K, V]):
         finally:
             self._is_polling = False
 
-    async def _make(self, step: Any) -> object:
+    async def _make(self, step: AnyStep) -> object:
         if isinstance(step, Do):
             operation = step.operation
             if step.is_wakeable:

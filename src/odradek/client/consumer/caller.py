@@ -1,8 +1,7 @@
 """A consumer on the side of its program: what its methods do beside polling (`polling.py`), for threads and asyncio."""
 
 import re
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 from odradek.client.consumer.arguments import place_of, subscription_of
 from odradek.client.consumer.group_session import Subscription
@@ -11,6 +10,7 @@ from odradek.client.consumer.polling import AsynchronousCommit, CommitCallback, 
 from odradek.client.consumer.rebalance_listener import RebalanceListener
 from odradek.client.consumer.session import ConsumerSession
 from odradek.client.consumer.steps import Do
+from odradek.client.host.session import Operation, T
 from odradek.client.offsets import OffsetAndMetadata, Offsets, with_metadata
 from odradek.protocol.topic_partition import TopicPartition
 
@@ -148,10 +148,11 @@ class Caller(Polling):
         await Do(lambda session: session.pause(places), is_wakeable=False)
         await self._put_back(places)
 
-    async def ask(self, operation: Callable[[ConsumerSession], Any], *, is_wakeable: bool = True) -> Any:
+    async def ask(self, operation: Operation[ConsumerSession, T], *, is_wakeable: bool = True) -> T:
         """An operation of the session as it is."""
         await self._begin()
-        return await Do(operation, is_wakeable=is_wakeable)
+        found: T = await Do(operation, is_wakeable=is_wakeable)
+        return found
 
     # The end
 

@@ -29,7 +29,7 @@ from odradek.broken_rule import present
 from odradek.client.consumer.assigned_partition import AssignedPartition
 from odradek.client.consumer.chunk import Chunk
 from odradek.client.consumer.fetch_errors import CorruptRecords, RecordDeserializationError
-from odradek.client.consumer.records import ConsumerRecord, ConsumerRecords, Stretch, build, deliver, hand_out
+from odradek.client.consumer.records import Record, Records, Stretch, build, deliver, hand_out
 from odradek.client.offsets import OffsetAndMetadata
 from odradek.client.serializers import Deserialize
 from odradek.protocol.topic_partition import TopicPartition
@@ -37,8 +37,6 @@ from odradek.records.compression import LIMIT_BYTES
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Records = ConsumerRecords[Any, Any]
 
 
 class _Taking:
@@ -49,7 +47,7 @@ class _Taking:
     __slots__ = ("items", "stretches")
 
     def __init__(self) -> None:
-        self.items: list[Any] = []  # records, or tables of Arrow
+        self.items: list[Any] = []  # Any: records, or tables of Arrow
         self.stretches: list[tuple[AssignedPartition, Stretch]] = []
 
     def note(self, state: AssignedPartition, chunk: Chunk, first: int) -> None:
@@ -65,7 +63,7 @@ class _Taking:
         }
 
     def drop_stale(self) -> None:
-        kept: list[Any] = []
+        kept: list[Any] = []  # Any: likewise
         stretches = []
         for state, stretch in self.stretches:
             if state.generation == stretch.generation:
@@ -218,9 +216,7 @@ class FetchBuffer:
             self._finish(state, chunk)
         return is_whole
 
-    def _deserialized(
-        self, chunk: Chunk, stop: int
-    ) -> tuple[list[ConsumerRecord[Any, Any]], RecordDeserializationError | None]:
+    def _deserialized(self, chunk: Chunk, stop: int) -> tuple[list[Record], RecordDeserializationError | None]:
         """The records, or those before the first that could not be deserialized, and why."""
         records = build(chunk, stop)
         of_key, of_value = self._key_deserializer, self._value_deserializer

@@ -20,7 +20,7 @@ ELSEWHERE = frozenset((errors.NotCoordinator.code, errors.CoordinatorNotAvailabl
 
 
 class _InFlight(NamedTuple):
-    """`on_answer` takes the response to its own request: its class follows from that, which mypy does not see."""
+    """`on_answer` takes the response to its own request. Any: its class follows from that, which mypy does not see."""
 
     on_answer: Callable[[Any, int], None]
     on_failure: Callable[[int], None]
@@ -96,7 +96,7 @@ class GroupRequests:
         request: Request,
         destination: Destination,
         now_ms: int,
-        on_answer: Callable[[Any, int], None],
+        on_answer: Callable[[Any, int], None],  # Any: as above
         on_failure: Callable[[int], None],
         version_max: int = 99,
     ) -> object:

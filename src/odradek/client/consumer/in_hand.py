@@ -10,13 +10,11 @@ iterator still keeps for it.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
-from odradek.client.consumer.records import ConsumerRecord
+from odradek.client.consumer.records import Record
 from odradek.client.offsets import OffsetAndMetadata
 from odradek.protocol.topic_partition import TopicPartition
 
-Record = ConsumerRecord[Any, Any]
 Positions = Mapping[TopicPartition, OffsetAndMetadata]
 
 

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from odradek.client.consumer.records import ConsumerRecords
+from odradek.client.consumer.records import ConsumerRecords, Records
 from odradek.client.offsets import OffsetAndMetadata
 from odradek.config.errors import ConfigError
 from odradek.protocol.topic_partition import TopicPartition
@@ -16,7 +16,10 @@ logger = logging.getLogger("odradek.client")
 
 
 class ConsumerInterceptor:
-    """Subclass it and override what is of interest; all of it runs in the thread that polls."""
+    """Subclass it and override what is of interest; all of it runs in the thread that polls.
+
+    Any: a subclass may name the types of the keys and values that it expects.
+    """
 
     def configure(self, configs: Mapping[str, object]) -> object:
         """Called for those that are named in interceptor.classes: with all configs, client.id among them."""
@@ -40,7 +43,7 @@ class Interceptors:
     def __bool__(self) -> bool:
         return bool(self._chain)
 
-    def on_consume(self, records: ConsumerRecords[Any, Any]) -> ConsumerRecords[Any, Any]:
+    def on_consume(self, records: Records) -> Records:
         for each in self._chain:
             try:
                 records = each.on_consume(records)

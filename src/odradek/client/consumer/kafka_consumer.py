@@ -4,7 +4,7 @@ import re
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar, TypeVarTuple
 
 from odradek.client.consumer.arguments import FOR_EVER_MS, flat, milliseconds, time_ms, topics_and_mapping
 from odradek.client.consumer.caller import ALL, FINISHED, NOTHING, Caller
@@ -17,7 +17,7 @@ from odradek.client.consumer.polling import CommitCallback
 from odradek.client.consumer.rebalance_listener import OnPartitions, RebalanceListener, listener_of
 from odradek.client.consumer.records import ConsumerRecord, ConsumerRecords
 from odradek.client.consumer.session import ConsumerSession
-from odradek.client.consumer.steps import Do, drive
+from odradek.client.consumer.steps import AnyStep, Do, drive
 from odradek.client.group_metadata import ConsumerGroupMetadata
 from odradek.client.host.one_caller import OneCaller
 from odradek.client.host.session import closed
@@ -41,6 +41,7 @@ else:
     V = TypeVar("V")
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 CLOSE_TIMEOUT = 30.0
 
@@ -83,14 +84,14 @@ class KafkaConsumer(Generic[K, V]):
 
     # How a call goes
 
-    def _run(self, coroutine: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
+    def _run(self, coroutine: Callable[[*Ts], Coroutine[AnyStep, object, T]], *arguments: *Ts) -> T:
         self._enter()
         try:
             return drive(coroutine(*arguments), self._make)
         finally:
             self._one.leave()
 
-    def _run_poll(self, coroutine: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
+    def _run_poll(self, coroutine: Callable[[*Ts], Coroutine[AnyStep, object, T]], *arguments: *Ts) -> T:
         self._enter()
         try:
             return drive(coroutine(*arguments), self._make)
@@ -109,7 +110,7 @@ class KafkaConsumer(Generic[K, V]):
             self._one.leave()
             raise closed(None)
 
-    def _make(self, step: Any) -> object:
+    def _make(self, step: AnyStep) -> object:
         if isinstance(step, Do):
             operation = step.operation
             if step.is_wakeable:

@@ -16,7 +16,7 @@ is interrupted, the change is brought to its end all the same, and the error is 
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from odradek.client.consumer.arguments import by_names, milliseconds
 from odradek.client.consumer.commit_calls import ONCE, CommitCall
@@ -26,7 +26,7 @@ from odradek.client.consumer.in_hand import InHand
 from odradek.client.consumer.interceptors import ConsumerInterceptor, interceptors_of
 from odradek.client.consumer.ownership import ASSIGN, REVOKE, OwnershipChange
 from odradek.client.consumer.rebalance_listener import RebalanceListener
-from odradek.client.consumer.records import ConsumerRecord, ConsumerRecords
+from odradek.client.consumer.records import ConsumerRecords, Record, Records
 from odradek.client.consumer.session import ConsumerSession
 from odradek.client.consumer.session_settings import session_settings
 from odradek.client.consumer.steps import Call, Do
@@ -36,6 +36,9 @@ from odradek.protocol import errors
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.reactor.loop import Loop
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 logger = logging.getLogger("odradek.client")
 
@@ -139,7 +142,7 @@ class Polling:
 
     # Polling
 
-    async def poll(self, timeout_ms: int, count_max: int | None) -> ConsumerRecords[Any, Any]:
+    async def poll(self, timeout_ms: int, count_max: int | None) -> Records:
         session = await self._begin_poll()
         count_max = count_max or self._records_max
         deadline_ms = self._now_ms(session) + timeout_ms
@@ -156,7 +159,7 @@ class Polling:
             if not await self._waited(session, deadline_ms):
                 return records
 
-    async def next(self, timeout_ms: int) -> ConsumerRecord[Any, Any] | None:
+    async def next(self, timeout_ms: int) -> Record | None:
         """For iterators; None when the time is over."""
         session = await self._begin_poll()
         deadline_ms = self._now_ms(session) + timeout_ms
@@ -172,13 +175,13 @@ class Polling:
             if not await self._waited(session, deadline_ms):
                 return None
 
-    def next_at_once(self, session: ConsumerSession) -> ConsumerRecord[Any, Any] | None:
+    def next_at_once(self, session: ConsumerSession) -> Record | None:
         """The same, if nothing is to be done but to hand it out."""
         if session.has_events or self.settings.wakes or not self.in_hand.has_next or self.is_in_callback:
             return None
         return self.in_hand.next()
 
-    def at_once(self) -> Iterator[ConsumerRecord[Any, Any]]:
+    def at_once(self) -> Iterator[Record]:
         """All that can be handed out like this, one after the other: the quick part of an iterator."""
         session, in_hand, wakes = self.host.session(), self.in_hand, self.settings.wakes
         while (index := in_hand.upcoming) < len(in_hand.records) and not session.has_events and not wakes:
@@ -186,7 +189,7 @@ class Polling:
             in_hand.upcoming = index + 1
             yield in_hand.records[index]
 
-    async def poll_arrow(self, timeout_ms: int, bytes_max: int | None) -> Any:
+    async def poll_arrow(self, timeout_ms: int, bytes_max: int | None) -> "pa.Table":
         session = await self._begin_poll()
         deadline_ms = self._now_ms(session) + timeout_ms
         while True:
@@ -255,12 +258,12 @@ class Polling:
             self._commit_later(session)
             self._start_commit(AsynchronousCommit(self._finished(session), None, is_automatic=True))
 
-    def _taken(self, session: ConsumerSession, count_max: int) -> ConsumerRecords[Any, Any]:
+    def _taken(self, session: ConsumerSession, count_max: int) -> Records:
         """Until somebody has taken note of them, see `interrupted`."""
         session.buffer.taken = None
         self._is_taking = True
         try:
-            records: ConsumerRecords[Any, Any] = session.buffer.take(count_max)
+            records: Records = session.buffer.take(count_max)
         except Exception:
             self._is_taking = False  # the buffer keeps what it had not given
             raise

@@ -77,12 +77,12 @@ class ConsumerRecord(Generic[K, V]):
         self.serialized_value_size = serialized_value_size
 
     def deserialized(self, key: Any, value: Any) -> "ConsumerRecord[Any, Any]":
-        """The record with what the deserializers made in the place of the bytes."""
+        """The record with what the deserializers made in the place of the bytes. Any: whatever that is."""
         self.key = key
         self.value = value
         return self
 
-    def _fields(self) -> tuple[Any, ...]:
+    def _fields(self) -> tuple[object, ...]:
         return tuple(getattr(self, name) for name in FIELDS)
 
     def __eq__(self, other: object) -> bool:
@@ -95,7 +95,7 @@ class ConsumerRecord(Generic[K, V]):
         told = ", ".join(f"{name}={value!r}" for name, value in zip(FIELDS, self._fields(), strict=True))
         return f"ConsumerRecord({told})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         from odradek.client.consumer.records import restored
 
         return restored, self._fields()
@@ -116,7 +116,7 @@ FIELDS = (
 )
 
 
-def build(chunk: "Chunk", stop: int) -> list[ConsumerRecord[Any, Any]]:
+def build(chunk: "Chunk", stop: int) -> list[ConsumerRecord[bytes, bytes]]:
     """The records of a scanned chunk from its cursor on, up to row `stop`."""
     rows, at = chunk.rows, chunk.row
     topic, partition = chunk.place
@@ -128,7 +128,7 @@ def build(chunk: "Chunk", stop: int) -> list[ConsumerRecord[Any, Any]]:
         for row in range(max(at, first), min(stop, behind)):
             while batch + FACTS_PER_BATCH < len(facts) and facts[batch + FACTS_PER_BATCH] <= row:
                 batch += FACTS_PER_BATCH
-            record: ConsumerRecord[Any, Any] = ConsumerRecord(topic, partition, rows.offsets[row])
+            record: ConsumerRecord[bytes, bytes] = ConsumerRecord(topic, partition, rows.offsets[row])
             timestamp = record.timestamp = rows.timestamps[row]
             if timestamp != layout.NO_TIMESTAMP:
                 is_append_time = facts[batch + 6] & layout.TIMESTAMP_TYPE_MASK
@@ -144,7 +144,7 @@ def build(chunk: "Chunk", stop: int) -> list[ConsumerRecord[Any, Any]]:
     return built
 
 
-def hand_out(state: "AssignedPartition", chunk: "Chunk", out: "list[ConsumerRecord[Any, Any]]", stop: int) -> bool:
+def hand_out(state: "AssignedPartition", chunk: "Chunk", out: "list[ConsumerRecord[bytes, bytes]]", stop: int) -> bool:
     """Builds the records up to row `stop` and has them handed out."""
     return deliver(state, chunk, out, build(chunk, stop), stop)
 
@@ -152,8 +152,8 @@ def hand_out(state: "AssignedPartition", chunk: "Chunk", out: "list[ConsumerReco
 def deliver(
     state: "AssignedPartition",
     chunk: "Chunk",
-    out: "list[ConsumerRecord[Any, Any]]",
-    records: "list[ConsumerRecord[Any, Any]]",
+    out: "list[ConsumerRecord[K, V]]",
+    records: "list[ConsumerRecord[K, V]]",
     stop: int,
 ) -> bool:
     """Appends the records to `out` and moves the position over them. False, and nothing has happened, if they are not

@@ -12,7 +12,18 @@ from odradek.client.consumer.pure_records import FIELDS, ConsumerRecord, build, 
 from odradek.client.offsets import OffsetAndMetadata
 from odradek.protocol.topic_partition import TopicPartition
 
-__all__ = ["ConsumerRecord", "ConsumerRecords", "build", "deliver", "hand_out", "restored", "walk"]
+__all__ = [
+    "ConsumerRecord",
+    "ConsumerRecords",
+    "Record",
+    "Records",
+    "Stretch",
+    "build",
+    "deliver",
+    "hand_out",
+    "restored",
+    "walk",
+]
 
 _COMPILED = ("ConsumerRecord", "build", "deliver", "hand_out", "walk")
 
@@ -58,7 +69,7 @@ class ConsumerRecords(Sequence[ConsumerRecord[K, V]], Generic[K, V]):
     @overload
     def __getitem__(self, index: slice) -> "list[ConsumerRecord[K, V]]": ...
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int | slice) -> "ConsumerRecord[K, V] | list[ConsumerRecord[K, V]]":
         return self._records[index]
 
     def __eq__(self, other: object) -> bool:
@@ -93,12 +104,17 @@ class ConsumerRecords(Sequence[ConsumerRecord[K, V]], Generic[K, V]):
         return {each.place: OffsetAndMetadata(each.next_offset, "", each.leader_epoch) for each in self._stretches}
 
 
-def restored(*fields: Any) -> ConsumerRecord[Any, Any]:
-    """Out of a pickle, whichever executor has put it there."""
+# Inside of a consumer. Any: of what types keys and values are, only its deserializers tell.
+Record = ConsumerRecord[Any, Any]
+Records = ConsumerRecords[Any, Any]
+
+
+def restored(*fields: Any) -> Record:
+    """Out of a pickle, whichever executor has put it there. Any: in the order of FIELDS, each of its own type."""
     return ConsumerRecord(*fields[:3], **dict(zip(FIELDS[3:], fields[3:], strict=True)))
 
 
-def _stretches_in(records: "list[ConsumerRecord[Any, Any]]") -> list[Stretch]:
+def _stretches_in(records: "list[ConsumerRecord[K, V]]") -> list[Stretch]:
     """Of records that somebody has put together: an interceptor, a test."""
     found: list[Stretch] = []
     for row, record in enumerate(records):

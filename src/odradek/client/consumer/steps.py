@@ -6,7 +6,11 @@ a function of the program may then be a coroutine itself.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from odradek.client.consumer.session import ConsumerSession
+    from odradek.client.host.session import Operation
 
 T = TypeVar("T")
 
@@ -23,12 +27,12 @@ class Do(Step[T]):
 
     __slots__ = ("is_wakeable", "operation")
 
-    def __init__(self, operation: Callable[[Any], Coroutine[object, None, T]], *, is_wakeable: bool = True) -> None:
+    def __init__(self, operation: "Operation[ConsumerSession, T]", *, is_wakeable: bool = True) -> None:
         self.operation = operation
         self.is_wakeable = is_wakeable
 
 
-class Call(Step[Any]):
+class Call(Step[object]):
     """A function of the program."""
 
     __slots__ = ("arguments", "function")
@@ -38,7 +42,10 @@ class Call(Step[Any]):
         self.arguments = arguments
 
 
-def drive(coroutine: Coroutine[Any, Any, T], make: Callable[[Any], object]) -> T:
+AnyStep = Do[object] | Call
+
+
+def drive(coroutine: Coroutine[AnyStep, object, T], make: Callable[[AnyStep], object]) -> T:
     """Runs the coroutine to its end. What a step raises is raised where the coroutine waits for it, interrupts too."""
     value: object = None
     error: BaseException | None = None
@@ -54,7 +61,7 @@ def drive(coroutine: Coroutine[Any, Any, T], make: Callable[[Any], object]) -> T
             error = raised
 
 
-async def drive_async(coroutine: Coroutine[Any, Any, T], make: Callable[[Any], Awaitable[object]]) -> T:
+async def drive_async(coroutine: Coroutine[AnyStep, object, T], make: Callable[[AnyStep], Awaitable[object]]) -> T:
     """The same for a program of asyncio: a step is awaited, and a caller that is cancelled is cancelled there."""
     value: object = None
     error: BaseException | None = None

@@ -36,7 +36,7 @@ class AsyncioHost(Generic[S]):
         self._open = open_session
         self._client: ClientLoop[S] | None = None
         self._asyncio: asyncio.AbstractEventLoop | None = None
-        self._waiting: set[asyncio.Future[Any]] = set()
+        self._waiting: set[asyncio.Future[Any]] = set()  # Any: each waits for a type of its own
         self._timer: asyncio.TimerHandle | asyncio.Handle | None = None
         self._is_turning = False
         self._is_closed = False

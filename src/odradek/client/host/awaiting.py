@@ -2,10 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Generator
-from typing import Any
 
 
-def until_told(subscribe: Callable[[Callable[[Any], object]], object]) -> Generator[Any, None, None]:
+def until_told(subscribe: Callable[[Callable[[object], object]], object]) -> Generator[object, None, None]:
     """For an `__await__`: `subscribe` takes what is to be called once. A caller that is cancelled waits no more, and
     nothing else happens.
     """
@@ -24,7 +23,7 @@ def until_told(subscribe: Callable[[Callable[[Any], object]], object]) -> Genera
     yield from told
 
 
-async def told_in_time(subscribe: Callable[[Callable[[Any], object]], object], timeout: float) -> bool:
+async def told_in_time(subscribe: Callable[[Callable[[object], object]], object], timeout: float) -> bool:
     """Whether it was told within so many seconds."""
     try:
         async with asyncio.timeout(timeout):
@@ -37,8 +36,8 @@ async def told_in_time(subscribe: Callable[[Callable[[Any], object]], object], t
 class _Told:
     __slots__ = ("_subscribe",)
 
-    def __init__(self, subscribe: Callable[[Callable[[Any], object]], object]) -> None:
+    def __init__(self, subscribe: Callable[[Callable[[object], object]], object]) -> None:
         self._subscribe = subscribe
 
-    def __await__(self) -> Generator[Any, None, None]:
+    def __await__(self) -> Generator[object, None, None]:
         return until_told(self._subscribe)

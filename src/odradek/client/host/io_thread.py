@@ -16,7 +16,7 @@ thread runs.
 from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable
 from threading import Thread, current_thread, get_ident
-from typing import Any, Generic
+from typing import Generic, TypeVar
 
 from odradek.broken_rule import present
 from odradek.client.host.client_loop import ClientLoop
@@ -36,6 +36,8 @@ from odradek.client.host.session import (
 from odradek.reactor.coroutine_task import Task
 from odradek.reactor.loop import Loop
 from odradek.reactor.pending import Pending
+
+A = TypeVar("A")
 
 
 class _Parked:
@@ -174,7 +176,7 @@ class IoThread(Generic[S]):
         if self._client is not None:
             self._client.abandon()
 
-    def _has_taken(self, parked: _Parked, callback: Callable[[Any], object], argument: object) -> bool:
+    def _has_taken(self, parked: _Parked, callback: Callable[[A], object], argument: A) -> bool:
         """The wait will have an end. It is put among those that the thread ends before the thread is seen not to have
         come there, so that none is forgotten in between.
         """
@@ -182,7 +184,7 @@ class IoThread(Generic[S]):
         self._from_thread(callback, argument)
         return not self._is_over
 
-    def _from_thread(self, callback: Callable[[Any], object], argument: object) -> None:
+    def _from_thread(self, callback: Callable[[A], object], argument: A) -> None:
         self._opened.loop.from_thread(callback, argument)
 
     @property
@@ -251,7 +253,7 @@ class IoThread(Generic[S]):
             for parked in list(self._waiting):
                 parked.end(closed_under_way(self._error))
 
-    def _begin(self, call: _Call[S, Any]) -> None:
+    def _begin(self, call: _Call[S, T]) -> None:
         try:
             task = call.begin(self._opened.loop, self._opened.session)
         except Exception as error:  # noqa: BLE001 - whoever waits must be told
@@ -260,11 +262,11 @@ class IoThread(Generic[S]):
         else:
             task.when_done(lambda done: self._done(call, done))
 
-    def _done(self, call: _Call[S, Any], task: Pending[Any]) -> None:
+    def _done(self, call: _Call[S, T], task: Pending[T]) -> None:
         self._waiting.discard(call)
         call.done(task)
 
-    def _give_up(self, call: _Call[S, Any]) -> None:
+    def _give_up(self, call: _Call[S, T]) -> None:
         self._waiting.discard(call)
         call.cancel()
 
