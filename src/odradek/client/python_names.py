@@ -55,7 +55,7 @@ def taken(values: dict[str, object]) -> dict[str, object]:
 
 
 def given(config: Config, name: str) -> Any:
-    """What the program gave, or None. The types are those that the names suggest: nobody has checked them."""
+    """What the program gave, or None. Any: the types are those that the names suggest: nobody has checked them."""
     names: Mapping[str, object] = getattr(config, "python_names", {})
     return names.get(name)
 

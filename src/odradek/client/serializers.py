@@ -15,7 +15,7 @@ its cause. What is made must be bytes or None. `close` closes those that can be 
 
 import logging
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from odradek.config.errors import ConfigError
 from odradek.config.parsed import Config
@@ -36,8 +36,8 @@ __all__ = [
     "serializer",
 ]
 
-Serialize = Callable[[str, Headers, Any], bytes | None]  # topic, headers, value
-Deserialize = Callable[[str, Headers, bytes | None], Any]
+Serialize = Callable[[str, Headers, object], bytes | None]  # topic, headers, value
+Deserialize = Callable[[str, Headers, bytes | None], object]
 Function = TypeVar("Function", Serialize, Deserialize)
 
 _JAVA = "org.apache.kafka.common.serialization."
@@ -108,9 +108,9 @@ def _side(is_key: bool) -> str:
     return "key" if is_key else "value"
 
 
-def _found(given: object, name: str, is_key: bool, config: Config) -> Any:
+def _found(given: object, name: str, is_key: bool, config: Config) -> object:
     """An object with a method, or something that can be called; None for plain bytes."""
-    wanted = config.get(name) if given is None else given
+    wanted: object = config.get(name) if given is None else given
     if wanted is None:
         return None
     is_made_here = False
@@ -125,7 +125,7 @@ def _found(given: object, name: str, is_key: bool, config: Config) -> Any:
     return wanted
 
 
-def _named(text: str, name: str) -> Any:
+def _named(text: str, name: str) -> object:
     """What a dotted name stands for: one of Java's words, or something in a module."""
     direction = name.partition(".")[2].capitalize()
     word = text.removeprefix(_JAVA).removesuffix(direction)
@@ -141,7 +141,7 @@ def _named(text: str, name: str) -> Any:
     return _imported(module, attribute, name, text)
 
 
-def _imported(module: str, attribute: str, name: str, text: str) -> Any:
+def _imported(module: str, attribute: str, name: str, text: str) -> object:
     from importlib import import_module
 
     try:
@@ -150,7 +150,7 @@ def _imported(module: str, attribute: str, name: str, text: str) -> Any:
         raise ConfigError(f"it cannot be imported: {error}", name, text) from error
 
 
-def _made(kind: type, name: str) -> Any:
+def _made(kind: type, name: str) -> object:
     try:
         return kind()
     except TypeError as error:
@@ -165,7 +165,7 @@ def _originals(config: Config) -> dict[str, object]:
     return values
 
 
-def _callable(found: object, name: str, method: str) -> Callable[[Any], Any]:
+def _callable(found: object, name: str, method: str) -> Callable[..., object]:
     if callable(found):
         return found
     raise ConfigError(f"it must be a function of one argument, or have {method}", name, _class_name(found))
@@ -178,8 +178,8 @@ def _closable(function: Function, found: object) -> Function:
     return function
 
 
-def _with_context(method: Callable[[str, Headers, Any], Any], name: str) -> Serialize:
-    def serialize(topic: str, headers: Headers, value: Any) -> bytes | None:
+def _with_context(method: Callable[[str, Headers, object], object], name: str) -> Serialize:
+    def serialize(topic: str, headers: Headers, value: object) -> bytes | None:
         try:
             made = method(topic, headers, value)
         except Exception as error:
@@ -189,8 +189,8 @@ def _with_context(method: Callable[[str, Headers, Any], Any], name: str) -> Seri
     return serialize
 
 
-def _of_value(function: Callable[[Any], Any], name: str) -> Serialize:
-    def serialize(topic: str, headers: Headers, value: Any) -> bytes | None:
+def _of_value(function: Callable[..., object], name: str) -> Serialize:
+    def serialize(topic: str, headers: Headers, value: object) -> bytes | None:
         if value is None:  # a tombstone stays one, whatever the function would make of None
             return None
         try:
@@ -202,8 +202,8 @@ def _of_value(function: Callable[[Any], Any], name: str) -> Serialize:
     return serialize
 
 
-def _back_with_context(method: Callable[[str, Headers, bytes | None], Any], name: str) -> Deserialize:
-    def deserialize(topic: str, headers: Headers, data: bytes | None) -> Any:
+def _back_with_context(method: Deserialize, name: str) -> Deserialize:
+    def deserialize(topic: str, headers: Headers, data: bytes | None) -> object:
         try:
             return method(topic, headers, data)
         except Exception as error:
@@ -212,8 +212,8 @@ def _back_with_context(method: Callable[[str, Headers, bytes | None], Any], name
     return deserialize
 
 
-def _back_of_data(function: Callable[[bytes], Any], name: str) -> Deserialize:
-    def deserialize(topic: str, headers: Headers, data: bytes | None) -> Any:
+def _back_of_data(function: Callable[..., object], name: str) -> Deserialize:
+    def deserialize(topic: str, headers: Headers, data: bytes | None) -> object:
         if data is None:
             return None
         try:
