@@ -19,7 +19,7 @@ class CommandParser(argparse.ArgumentParser):
     flag_of_a_stray_file: str | None = None
     has_flags_anywhere = False
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # argparse has overloads here
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # Any: argparse has overloads here
         if self.has_flags_anywhere and args is not None:
             args = flags_first(self, args)
         options, unknown = super().parse_known_args(args, namespace)

@@ -136,7 +136,7 @@ def _encode(options: argparse.Namespace) -> int:
     return 0
 
 
-# A form is what `json` has made of the input: of any of JSON's types, until somebody has looked.
+# A form is what `json` has made of the input. Any: of whichever of JSON's types, until somebody has looked.
 
 
 def _encoding(subject: list[str], form: Any) -> bytes:
@@ -180,11 +180,11 @@ def _body(form: JsonObject, cls: type[M], version: int) -> M:
     return _message(cls, body, version)
 
 
-def _message(cls: type[M], form: Any, version: int, where: str | None = None) -> M:
+def _message(cls: type[M], form: object, version: int, where: str | None = None) -> M:
     return from_json(cls, form, version, unknown_tags=True, where=where)
 
 
-def _part(form: Any, name: str) -> JsonObject:
+def _part(form: object, name: str) -> JsonObject:
     part = form.get(name) if isinstance(form, dict) else None
     if not isinstance(part, dict):
         raise Failure(f"the input is not an object with an object {shown(name)} in it, as decode prints it")

@@ -3,7 +3,7 @@
 import argparse
 import json
 from errno import EROFS
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from odradek.cli.failure import Failure, Refusal
 from odradek.cli.progress import Progress
@@ -11,7 +11,9 @@ from odradek.cli.progress import Progress
 if TYPE_CHECKING:
     from odradek.inspection.diagnosis import Diagnosis
     from odradek.inspection.log_dir_state import LogDirState
-    from odradek.reactor.ports import Disk, DiskLock, Job
+    from odradek.reactor.ports import Disk, DiskLock, JobOf
+
+R = TypeVar("R")
 
 
 def add_to(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -137,12 +139,13 @@ def _metadata_log(disk: "Disk", state: "LogDirState", options: argparse.Namespac
     return True
 
 
-def _finished(job: "Job", progress: Progress) -> Any:  # what the job returns
+def _finished(job: "JobOf[R]", progress: Progress) -> R:
     while True:
         try:
             next(job)
         except StopIteration as end:
-            return end.value
+            returned: R = end.value
+            return returned
         progress.advance()
 
 

@@ -44,7 +44,7 @@ class Guard(io.BufferedIOBase):
     def fileno(self) -> int:
         return io.BufferedIOBase.fileno(self) if self._stream is None else self._stream.fileno()
 
-    def write(self, data: Any) -> int:  # any buffer: Python has no name for that before 3.12
+    def write(self, data: Any) -> int:  # Any: a buffer, which Python has no name for before 3.12
         left = memoryview(data).cast("B")
         size = len(left)
         while left and not self._is_lost:

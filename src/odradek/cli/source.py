@@ -31,14 +31,14 @@ def from_hex(text: bytes) -> bytes:
 
 
 def parse_json(text: bytes) -> Any:
-    """A JSON value of whatever type, in which no object has a key twice."""
+    """Any: a JSON value of whatever type, in which no object has a key twice."""
     try:
         return json.loads(text, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:  # numbers and nesting without end are such, too
         raise Failure(f"the input is not JSON: {error}") from None
 
 
-def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
+def _object(pairs: list[tuple[str, object]]) -> JsonObject:
     """An object with each key once. Where a key comes twice, Python would take the last and say nothing."""
     form: JsonObject = {}
     for name, value in pairs:

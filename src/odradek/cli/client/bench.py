@@ -2,7 +2,7 @@
 
 import argparse
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 from odradek.cli.client.command import Group
 from odradek.cli.client.connection import admin_of, told_errors
@@ -14,6 +14,10 @@ from odradek.cli.client.waiting import Status
 from odradek.cli.failure import Failure
 from odradek.cli.progress import SILENT_SECONDS
 from odradek.protocol.topic_partition import TopicPartition
+
+if TYPE_CHECKING:
+    from odradek.client.consumer.kafka_consumer import KafkaConsumer
+    from odradek.client.producer.kafka_producer import KafkaProducer
 
 HELP = "how fast a cluster takes and gives records: produce, consume"
 
@@ -70,7 +74,7 @@ def _produce(options: argparse.Namespace) -> int:
     return 0
 
 
-def _written(producer: Any, options: argparse.Namespace) -> dict[str, object]:
+def _written(producer: "KafkaProducer[bytes, bytes]", options: argparse.Namespace) -> dict[str, object]:
     value, told = bytes(options.size), _Told("written", options.number)
     latencies: list[float] = []
     producer.send(options.topic, value).result()  # to be connected, and to know the topic, is no part of it
@@ -112,7 +116,7 @@ def _consume(options: argparse.Namespace) -> int:
     return 0
 
 
-def _read(consumer: Any, number: int, ends: dict[TopicPartition, int]) -> dict[str, object]:
+def _read(consumer: "KafkaConsumer[bytes, bytes]", number: int, ends: dict[TopicPartition, int]) -> dict[str, object]:
     told = _Told("read", number)
     found = size = 0
     began = time.perf_counter()

@@ -3,13 +3,14 @@
 import argparse
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.cli.client import positions, reading
 from odradek.cli.client.command import complete
 from odradek.cli.client.connection import admin_of, told_errors
 from odradek.cli.client.lookup import described_topics, partition_counts
 from odradek.cli.client.producer_client import producer_of
+from odradek.cli.client.record import Record
 from odradek.cli.client.record_filter import add_filters, filter_of
 from odradek.cli.client.table import counted, show_json
 from odradek.cli.client.waiting import Status
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from odradek.client.admin.admin_client import AdminClient
     from odradek.client.producer.accumulator import RecordFuture
     from odradek.client.producer.kafka_producer import KafkaProducer
+    from odradek.protocol.topic_partition import TopicPartition
 
 HELP = "copy records from a topic into another, in this cluster or into another one"
 
@@ -100,8 +102,8 @@ def target_options(options: argparse.Namespace) -> argparse.Namespace:
 
 
 def _stops(
-    admin: "AdminClient", options: argparse.Namespace, bounds: dict[Any, positions.Bounds], now_ms: int
-) -> dict[Any, int] | None:
+    admin: "AdminClient", options: argparse.Namespace, bounds: "dict[TopicPartition, positions.Bounds]", now_ms: int
+) -> "dict[TopicPartition, int] | None":
     if options.follow:
         return None
     if options.to is not None:
@@ -166,7 +168,7 @@ class _Copier:
             self._status.clear()
         return self._copied
 
-    def _send(self, producer: "KafkaProducer[bytes, bytes]", record: Any) -> "RecordFuture":
+    def _send(self, producer: "KafkaProducer[bytes, bytes]", record: Record) -> "RecordFuture":
         return producer.send(
             self._options.target,
             record.value,

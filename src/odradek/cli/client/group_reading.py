@@ -4,7 +4,7 @@ import argparse
 import sys
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.cli.client.connection import admin_of
 from odradek.cli.client.consumer_client import consumer_of
@@ -40,7 +40,7 @@ def read(options: argparse.Namespace, printer: Printer, passes: Passes | None) -
 
 
 def _read(
-    options: argparse.Namespace, consumer: "KafkaConsumer[Any, Any]", printer: Printer, passes: Passes | None
+    options: argparse.Namespace, consumer: "KafkaConsumer[bytes, bytes]", printer: Printer, passes: Passes | None
 ) -> None:
     left = options.number
     committer = _Committer(consumer if options.commit else None)
@@ -63,7 +63,7 @@ def _read(
 class _Committer:
     """Commits what was printed, not more often than every few seconds; for nobody if there is no consumer."""
 
-    def __init__(self, consumer: "KafkaConsumer[Any, Any] | None") -> None:
+    def __init__(self, consumer: "KafkaConsumer[bytes, bytes] | None") -> None:
         self._consumer = consumer
         self._offsets: dict[TopicPartition, OffsetAndMetadata] = {}
         self._next = time.monotonic() + COMMIT_EVERY_S
@@ -88,7 +88,7 @@ class _Joining:
         self._text = f"joining the group {group} ..."
         self._status = Status() if sys.stderr.isatty() else None
 
-    def tell(self, consumer: "KafkaConsumer[Any, Any]") -> None:
+    def tell(self, consumer: "KafkaConsumer[bytes, bytes]") -> None:
         if self._status is not None and not consumer.assignment():
             self._status.show(self._text)
         else:
@@ -99,7 +99,7 @@ class _Joining:
             self._status.clear()
 
 
-def _is_at_the_end(consumer: "KafkaConsumer[Any, Any]") -> bool:
+def _is_at_the_end(consumer: "KafkaConsumer[bytes, bytes]") -> bool:
     places = list(consumer.assignment())
     if not places:
         return False

@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING, Any
 from odradek.cli.client.connection import admin_of, tell_errors
 from odradek.cli.client.lookup import listed_groups
 from odradek.cli.client.table import BOLD, DIM, counted, painted, show_json, show_table
-from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from odradek.client.admin.admin_client import AdminClient
+    from odradek.client.admin.groups import GroupDescription
+    from odradek.client.admin.share_groups import ShareGroupDescription
+    from odradek.client.admin.streams_groups import StreamsAssignment, StreamsGroupDescription
+    from odradek.protocol.json_value import JsonObject
+    from odradek.protocol.topic_partition import TopicPartition
+
+    Group = GroupDescription | ShareGroupDescription | StreamsGroupDescription
 
 SHARE, STREAMS = "share", "streams"
 
@@ -29,10 +35,11 @@ def run(options: argparse.Namespace) -> int:
     return tell_errors(errors)
 
 
-def _described(admin: "AdminClient", kinds: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Exception]]:
+def _described(admin: "AdminClient", kinds: Mapping[str, str]) -> "tuple[dict[str, Group], dict[str, Exception]]":
     """Each kind has a question of its own, and an answer of the same shape as far as it is shown."""
+    # Any: each answers with a class of its own
     ask: dict[str, Any] = {SHARE: admin.describe_share_groups, STREAMS: admin.describe_streams_groups}
-    found: dict[str, Any] = {}
+    found: dict[str, Group] = {}
     errors: dict[str, Exception] = {}
     for kind in dict.fromkeys(kinds.values()):
         results = ask.get(kind, admin.describe_groups)([name for name in kinds if kinds[name] == kind])
@@ -41,7 +48,7 @@ def _described(admin: "AdminClient", kinds: Mapping[str, str]) -> tuple[dict[str
     return found, errors
 
 
-def _form(group: Any, kind: str) -> dict[str, Any]:
+def _form(group: "Group", kind: str) -> "JsonObject":
     return {
         "group": group.group_id,
         "kind": getattr(group, "kind", kind),
@@ -61,18 +68,17 @@ def _form(group: Any, kind: str) -> dict[str, Any]:
     }
 
 
-def _by_topic(assignment: Any) -> dict[str, list[int]]:
+def _by_topic(assignment: "frozenset[TopicPartition] | StreamsAssignment") -> dict[str, list[int]]:
     """Of a member of a streams group, the tasks that it works on by their subtopology."""
     if not isinstance(assignment, frozenset):
         return {name: list(numbers) for name, numbers in assignment.active.items()}
     found: dict[str, list[int]] = {}
-    places: list[TopicPartition] = sorted(assignment)
-    for place in places:
+    for place in sorted(assignment):
         found.setdefault(place.topic, []).append(place.partition)
     return found
 
 
-def _show_one(form: Mapping[str, Any]) -> None:
+def _show_one(form: "JsonObject") -> None:
     facts = [form["kind"], form["state"], f"coordinator {form['coordinator']}"]
     facts += [f"assignor {form['assignor']}"] if form["assignor"] else []
     facts.append(counted(len(form["members"]), "member"))

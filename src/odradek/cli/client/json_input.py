@@ -3,9 +3,12 @@
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from odradek.cli.failure import Failure
+
+if TYPE_CHECKING:
+    from odradek.protocol.json_value import JsonObject
 
 
 @contextmanager
@@ -24,7 +27,7 @@ def opened(path: str) -> Iterator[BinaryIO]:
         yield file
 
 
-def json_rows(path: str, needed: Sequence[str]) -> list[dict[str, Any]]:
+def json_rows(path: str, needed: Sequence[str]) -> "list[JsonObject]":
     """An object on each line, or one list of them; each has the fields that are `needed`."""
     name = "standard input" if path == "-" else path
     with opened(path) as file:
@@ -40,7 +43,7 @@ def json_rows(path: str, needed: Sequence[str]) -> list[dict[str, Any]]:
     return rows
 
 
-def _rows(text: str, name: str) -> list[dict[str, Any]]:
+def _rows(text: str, name: str) -> "list[JsonObject]":
     import json
 
     try:

@@ -4,9 +4,10 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.cli.client.consumer_client import consumer_of
+from odradek.cli.client.record import Record
 from odradek.cli.client.record_output import Printer
 from odradek.cli.client.waiting import Status
 from odradek.cli.progress import SILENT_SECONDS
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 POLL_S = 0.5
 
-Passes = Callable[[Any], bool]
+Passes = Callable[[Record], bool]
 
 
 class Wanted(NamedTuple):
@@ -62,7 +63,7 @@ def _read(
     return printed
 
 
-def batches(options: argparse.Namespace, wanted: Wanted) -> "Iterable[list[Any]]":
+def batches(options: argparse.Namespace, wanted: Wanted) -> "Iterable[list[Record]]":
     """What each poll brings, nothing among others; ends when every partition has come to its stop."""
     if wanted.number == 0:
         return
@@ -86,7 +87,7 @@ class _Waiting:
         self._status = Status() if sys.stderr.isatty() and sys.stdout.isatty() else None
         self._from = time.monotonic() + SILENT_SECONDS
 
-    def tell(self, records: list[Any]) -> None:
+    def tell(self, records: list[Record]) -> None:
         if self._status is None:
             return
         if records:
@@ -115,14 +116,14 @@ class Left:
     def is_done(self) -> bool:
         return not self._open
 
-    def within(self, records: "Iterable[Any]") -> list[Any]:
+    def within(self, records: "Iterable[Record]") -> list[Record]:
         """Those that lie before the stops."""
         stops = self._stops
         if stops is None:
             return list(records)
         return [each for each in records if each.offset < stops[TopicPartition(each.topic, each.partition)]]
 
-    def advance(self, consumer: "KafkaConsumer[Any, Any]") -> None:
+    def advance(self, consumer: "KafkaConsumer[bytes, bytes]") -> None:
         """A partition at its stop is read no further. Not every offset has a record: the position counts."""
         if self._stops is None:
             return

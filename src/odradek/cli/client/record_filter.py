@@ -4,11 +4,11 @@ import argparse
 import re
 from collections.abc import Callable
 from fnmatch import translate
-from typing import Any
 
+from odradek.cli.client.record import Record
 from odradek.cli.failure import Failure
 
-Test = Callable[[Any], bool]
+Test = Callable[[Record], bool]
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:

@@ -12,19 +12,19 @@ import re
 from base64 import b64encode
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
 
 from odradek.cli.client.escaping import escaped, unescaped
+from odradek.cli.client.record import Record
 from odradek.cli.failure import Failure
 
-Piece = Callable[[Any], bytes]
+Piece = Callable[[Record], bytes]
 
 LETTERS = "tpoTdekshKSRH%"
 
 _PIECE = re.compile(r"%(.)(?:\{([^}]*)\})?|([^%]+)", re.DOTALL)
 _BINARY = re.compile(r"(big|little)(8|16|32|64)\Z")
 
-_NUMBERS: dict[str, Callable[[Any], int]] = {
+_NUMBERS: dict[str, Callable[[Record], int]] = {
     "p": lambda record: int(record.partition),
     "o": lambda record: int(record.offset),
     "T": lambda record: int(record.timestamp),
@@ -33,7 +33,7 @@ _NUMBERS: dict[str, Callable[[Any], int]] = {
     "S": lambda record: _length(record.value),
     "H": lambda record: len(record.headers),
 }
-_TEXTS: dict[str, Callable[[Any], bytes]] = {
+_TEXTS: dict[str, Callable[[Record], bytes]] = {
     "t": lambda record: str(record.topic).encode(),
     "k": lambda record: record.key or b"",
     "s": lambda record: record.value or b"",
@@ -46,7 +46,7 @@ class Format:
     def __init__(self, pieces: list[Piece]) -> None:
         self._pieces = pieces
 
-    def render(self, record: Any) -> bytes:
+    def render(self, record: Record) -> bytes:
         return b"".join([piece(record) for piece in self._pieces])
 
 
@@ -84,7 +84,7 @@ def _constant(data: bytes) -> Piece:
     return lambda record: data
 
 
-def _number(number: Callable[[Any], int], letter: str, modifier: str | None) -> Piece:
+def _number(number: Callable[[Record], int], letter: str, modifier: str | None) -> Piece:
     if modifier in (None, "ascii", ""):
         return lambda record: b"%d" % number(record)
     if modifier == "hex":
@@ -98,7 +98,7 @@ def _number(number: Callable[[Any], int], letter: str, modifier: str | None) -> 
     return lambda record: (number(record) & mask).to_bytes(size, "big" if order == "big" else "little")
 
 
-def _text(text: Callable[[Any], bytes], letter: str, modifier: str | None) -> Piece:
+def _text(text: Callable[[Record], bytes], letter: str, modifier: str | None) -> Piece:
     change = modified(letter, modifier)
     return lambda record: change(text(record))
 
@@ -107,7 +107,7 @@ def _headers(modifier: str | None) -> Piece:
     """name=value, with commas between them."""
     change = modified("h", modifier)
 
-    def piece(record: Any) -> bytes:
+    def piece(record: Record) -> bytes:
         return b",".join(b"%b=%b" % (name.encode(), change(value or b"")) for name, value in record.headers)
 
     return piece
@@ -134,7 +134,7 @@ def _quoted(data: bytes) -> bytes:
 
 
 def _date(pattern: str) -> Piece:
-    def piece(record: Any) -> bytes:
+    def piece(record: Record) -> bytes:
         try:
             moment = datetime.fromtimestamp(record.timestamp / 1000, UTC).astimezone()
         except (ValueError, OverflowError, OSError):  # a program may write any number as a time

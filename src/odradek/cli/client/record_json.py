@@ -10,15 +10,16 @@ is any other JSON, and is written as that JSON again.
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeGuard
 
+from odradek.cli.client.record import Record
 from odradek.cli.failure import Failure
 
 
 class Decoded:
     """What a decoder made of bytes; None if they are not what it expects."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value = value
 
 
@@ -33,7 +34,7 @@ class NewRecord(NamedTuple):
     topic: str | None
 
 
-def as_line(record: Any, key: Decoded | None = None, value: Decoded | None = None) -> str:
+def as_line(record: Record, key: Decoded | None = None, value: Decoded | None = None) -> str:
     form = {
         "topic": record.topic,
         "partition": record.partition,
@@ -93,7 +94,7 @@ def _pairs(headers: object) -> list[tuple[object, object]]:
     raise ValueError('headers are pairs of a name and a value, as in [["trace", "1"]]')
 
 
-def _bytes(form: Any) -> bytes | None:
+def _bytes(form: object) -> bytes | None:
     if form is None:
         return None
     if isinstance(form, str):
@@ -103,7 +104,7 @@ def _bytes(form: Any) -> bytes | None:
     return json.dumps(form, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _is_base64(form: object) -> bool:
+def _is_base64(form: object) -> TypeGuard[dict[str, str]]:
     return isinstance(form, dict) and list(form) == ["base64"] and isinstance(form["base64"], str)
 
 

@@ -4,12 +4,12 @@ import argparse
 import os
 import select
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any
 
 from odradek.cli.client import record_decode, record_format, record_json
 from odradek.cli.client.escaping import shown
+from odradek.cli.client.record import Record
 from odradek.cli.failure import Failure
 
 LONG = "%d{%Y-%m-%d %H:%M:%S} %t:%p:%o %k\\t%s\\n"
@@ -52,7 +52,7 @@ def printer_of(options: argparse.Namespace) -> "Printer":
 
 
 class Printer:
-    def __init__(self, render: Any) -> None:
+    def __init__(self, render: Callable[[Record], bytes]) -> None:
         self._render = render
         self._is_terminal = sys.stdout.isatty()
         self._reader = _Reader()
@@ -61,7 +61,7 @@ class Printer:
         """Whether somebody reads what is printed. `head` leaves, and who waits for records would not notice."""
         return self._reader.is_there()
 
-    def show(self, records: Iterable[Any]) -> None:
+    def show(self, records: Iterable[Record]) -> None:
         """All at once, and out of every buffer: a program that reads from a pipe waits for it."""
         data = b"".join(map(self._render, records))
         if not data:
@@ -88,7 +88,7 @@ class _Reader:
 class _Decoded:
     """A record with its key and value as text of what they mean."""
 
-    def __init__(self, record: Any, decoders: record_decode.Decoders) -> None:
+    def __init__(self, record: Record, decoders: record_decode.Decoders) -> None:
         self.topic, self.partition, self.offset = record.topic, record.partition, record.offset
         self.timestamp, self.leader_epoch, self.headers = record.timestamp, record.leader_epoch, record.headers
         self.key = _text(record.key, decoders.key)
@@ -100,7 +100,7 @@ def _text(data: bytes | None, decode: record_decode.Decode | None) -> bytes | No
     return data if decoded is None else record_decode.decoded_text(decoded).encode()
 
 
-def _json_line(record: Any, decoders: record_decode.Decoders) -> bytes:
+def _json_line(record: Record, decoders: record_decode.Decoders) -> bytes:
     key = None if decoders.key is None or record.key is None else decoders.key(record.key)
     value = None if decoders.value is None or record.value is None else decoders.value(record.value)
     return (record_json.as_line(record, key, value) + "\n").encode()

@@ -7,10 +7,10 @@ with a marker, compaction leaves gaps): where too few were found, it is begun fu
 import argparse
 from collections.abc import Mapping
 from heapq import nlargest
-from typing import Any
 
 from odradek.cli.client.positions import Bounds
 from odradek.cli.client.reading import Passes, Wanted, batches
+from odradek.cli.client.record import Record
 from odradek.cli.client.record_output import Printer
 from odradek.protocol.topic_partition import TopicPartition
 
@@ -31,7 +31,7 @@ def _last(
     bounds: Mapping[TopicPartition, Bounds],
     ends: Mapping[TopicPartition, int],
     passes: Passes | None,
-) -> list[Any]:
+) -> list[Record]:
     back = options.tail
     while True:
         starts = {place: max(limits.start, limits.end - back) for place, limits in bounds.items()}
@@ -47,5 +47,5 @@ def _last(
         back *= WIDER
 
 
-def _age(record: Any) -> tuple[int, str, int, int]:
+def _age(record: Record) -> tuple[int, str, int, int]:
     return record.timestamp, record.topic, record.partition, record.offset

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.cli.failure import Refusal
 from odradek.cli.kafka import options
@@ -89,12 +89,12 @@ def _commits(configs: dict[str, object]) -> bool:
 class _Reading:
     """Polls when its records are used up, and hands out one at a time."""
 
-    def __init__(self, given: Given, consumer: "KafkaConsumer[Any, Any]", *, has_group: bool) -> None:
+    def __init__(self, given: Given, consumer: "KafkaConsumer[bytes, bytes]", *, has_group: bool) -> None:
         self.count = 0
         self._given = given
         self._consumer = consumer
         self._commits = has_group
-        self._waiting: list[ConsumerRecord[Any, Any]] = []  # the next one is the last
+        self._waiting: list[ConsumerRecord[bytes, bytes]] = []  # the next one is the last
         self._begin()
 
     def _begin(self) -> None:
@@ -121,7 +121,7 @@ class _Reading:
         else:
             self._consumer.seek(place, int(offset))
 
-    def print_records(self, line: "Callable[[ConsumerRecord[Any, Any]], bytes]") -> None:
+    def print_records(self, line: "Callable[[ConsumerRecord[bytes, bytes]], bytes]") -> None:
         for record in self._records():
             try:
                 _write(line(record))
@@ -129,7 +129,7 @@ class _Reading:
                 if not self._given.has("skip-message-on-error"):
                     raise Refusal(str(error)) from None
 
-    def _records(self) -> "Iterator[ConsumerRecord[Any, Any]]":
+    def _records(self) -> "Iterator[ConsumerRecord[bytes, bytes]]":
         most = self._given.integer("max-messages")
         timeout_ms = self._given.integer("timeout-ms")
         while most is None or most < 0 or self.count < most:
@@ -139,7 +139,7 @@ class _Reading:
             self.count += 1
             yield record
 
-    def _next(self, timeout_ms: int | None) -> "ConsumerRecord[Any, Any] | None":
+    def _next(self, timeout_ms: int | None) -> "ConsumerRecord[bytes, bytes] | None":
         """None if none has come in time; without a time it is waited for ever."""
         waited_s = 0.0
         while not self._waiting:

@@ -2,12 +2,16 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from odradek.cli.failure import Refusal
 from odradek.cli.kafka import options
 from odradek.cli.kafka.options import Given, Misuse, Options, flag, optional, value
 from odradek.cli.kafka.tool import client_properties, tool
+
+if TYPE_CHECKING:
+    from odradek.cli.kafka.line_reader import LineRecord
+    from odradek.client.producer.kafka_producer import KafkaProducer
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 LINE_READER = "org.apache.kafka.tools.LineMessageReader"
@@ -83,7 +87,9 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if failures else 0
 
 
-def _send(producer: Any, topic: str, record: Any, failures: list[str], *, is_sync: bool) -> None:
+def _send(
+    producer: "KafkaProducer[bytes, bytes]", topic: str, record: "LineRecord", failures: list[str], *, is_sync: bool
+) -> None:
     from odradek.cli.kafka.java_errors import as_java
     from odradek.protocol.errors import KafkaError
 

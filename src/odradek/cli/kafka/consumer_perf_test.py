@@ -3,7 +3,6 @@
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from odradek.cli.kafka import options
 from odradek.cli.kafka.console_producer import properties
@@ -71,7 +70,7 @@ class _Measuring:
         self._timeout_ms = given.integer("timeout") or 0
         self._count = self._bytes = 0
         self._assigned_s: float | None = None
-        self._consumer: KafkaConsumer[Any, Any] = KafkaConsumer(_configs(given))
+        self._consumer: KafkaConsumer[bytes, bytes] = KafkaConsumer(_configs(given))
 
     def run(self) -> None:
         began, began_s = datetime.now(), time.monotonic()

@@ -6,7 +6,6 @@ deserializer for keys, values and headers.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from odradek.cli.failure import Refusal
 from odradek.client.consumer.records import ConsumerRecord
@@ -17,7 +16,7 @@ from odradek.records.layout import CREATE_TIME, LOG_APPEND_TIME
 _TYPES = {CREATE_TIME: b"CreateTime", LOG_APPEND_TIME: b"LogAppendTime"}
 _NAMES = ("DefaultMessageFormatter", "LoggingMessageFormatter", "NoOpMessageFormatter")
 
-Record = ConsumerRecord[Any, Any]
+Record = ConsumerRecord[bytes, bytes]
 Format = Callable[[Record], bytes]
 
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.cli.failure import Refusal
 from odradek.cli.kafka import options
@@ -144,7 +144,7 @@ class _Measuring:
         self._warmup = given.integer("warmup-records") or 0
         self.latencies = Latencies(given.integer("reporting-interval") or 5000)
 
-    def run(self, producer: "KafkaProducer[Any, Any]", payloads: list[bytes], *, is_transactional: bool) -> None:
+    def run(self, producer: "KafkaProducer[bytes, bytes]", payloads: list[bytes], *, is_transactional: bool) -> None:
         if is_transactional:
             producer.init_transactions()
         self.latencies.begin()
@@ -164,7 +164,7 @@ class _Measuring:
             producer.commit_transaction()
         producer.flush()
 
-    def _send(self, producer: "KafkaProducer[Any, Any]", payload: bytes, number: int) -> None:
+    def _send(self, producer: "KafkaProducer[bytes, bytes]", payload: bytes, number: int) -> None:
         sent_s = time.monotonic()
 
         def told(_: object, error: Exception | None) -> None:

@@ -48,6 +48,7 @@ def read_plan(path: str) -> Plan:
 
 
 def _partition(found: Any) -> tuple[TopicPartition, tuple[int, ...], list[str]]:
+    """Any: of whichever of JSON's types, until `required` has looked."""
     place = TopicPartition(str(required(found, "topic")), int(required(found, "partition")))
     replicas = tuple(map(int, required(found, "replicas")))
     if not replicas:

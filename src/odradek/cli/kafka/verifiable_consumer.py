@@ -1,7 +1,7 @@
 """`kafka-verifiable-consumer.sh`: reads a topic as a member of a group, and tells what it read, as lines of JSON."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.cli.kafka import options
 from odradek.cli.kafka.flags import Flags
@@ -10,6 +10,7 @@ from odradek.cli.kafka.tool import client_properties, tool
 from odradek.cli.kafka.verifiable import tell
 
 if TYPE_CHECKING:
+    from odradek.client.consumer.records import ConsumerRecord
     from odradek.protocol.topic_partition import TopicPartition
 
 POLL_S = 0.2
@@ -59,7 +60,7 @@ class _Reading:
         self._given = given
         self._most = int(given.text("max-messages"))
         self._count = 0
-        self._consumer: KafkaConsumer[Any, Any] = KafkaConsumer(_configs(given))
+        self._consumer: KafkaConsumer[bytes, bytes] = KafkaConsumer(_configs(given))
         self._consumer.subscribe(
             [given.text("topic")],
             on_assigned=lambda places: tell("partitions_assigned", partitions=_named(places)),
@@ -72,7 +73,7 @@ class _Reading:
             if records:
                 self._take(list(records))
 
-    def _take(self, records: list[Any]) -> None:
+    def _take(self, records: "list[ConsumerRecord[bytes, bytes]]") -> None:
         from odradek.protocol.topic_partition import TopicPartition
 
         wanted = records if self._most < 0 else records[: self._most - self._count]
@@ -133,7 +134,7 @@ def _summary(place: "TopicPartition", offsets: list[int]) -> dict[str, object]:
     return about | {"minOffset": offsets[0], "maxOffset": offsets[-1]}
 
 
-def _tell_of_record(record: Any) -> None:
+def _tell_of_record(record: "ConsumerRecord[bytes, bytes]") -> None:
     key = None if record.key is None else record.key.decode("utf-8", "replace")
     text = None if record.value is None else record.value.decode("utf-8", "replace")
     tell("record_data", key=key, value=text, topic=record.topic, partition=record.partition, offset=record.offset)

@@ -3,13 +3,18 @@
 import sys
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
+from odradek.broken_rule import present
 from odradek.cli.kafka import options
 from odradek.cli.kafka.flags import Flags
 from odradek.cli.kafka.options import Given, value
 from odradek.cli.kafka.tool import client_properties, tool
 from odradek.cli.kafka.verifiable import tell
+
+if TYPE_CHECKING:
+    from odradek.client.producer.kafka_producer import KafkaProducer
+    from odradek.client.producer.record_metadata import RecordMetadata
 
 FLAGS = Flags(
     "verifiable-producer",
@@ -72,7 +77,7 @@ class _Producing:
                 if self._target > 0:
                     time.sleep(max(0.0, self._sent / self._target - (time.monotonic() - self._began_s)))
 
-    def _send(self, producer: Any, number: int, timestamp_ms: int | None) -> None:
+    def _send(self, producer: "KafkaProducer[bytes, bytes]", number: int, timestamp_ms: int | None) -> None:
         from odradek.protocol.errors import KafkaError
 
         prefix, keys = self._given.value("value-prefix"), self._given.value("repeating-keys")
@@ -85,7 +90,7 @@ class _Producing:
         except KafkaError as error:
             told(None, error)
 
-    def written(self, key: str | None, value_text: str, metadata: Any) -> None:
+    def written(self, key: str | None, value_text: str, metadata: "RecordMetadata") -> None:
         self._acked += 1
         tell(
             "producer_send_success",
@@ -117,8 +122,8 @@ class _Told:
         self._key = key
         self._value = value_text
 
-    def __call__(self, metadata: Any, error: Exception | None) -> None:
+    def __call__(self, metadata: "RecordMetadata | None", error: Exception | None) -> None:
         if error is None:
-            self._producing.written(self._key, self._value, metadata)
+            self._producing.written(self._key, self._value, present(metadata, "what was written is somewhere"))
         else:
             self._producing.failed(self._key, self._value, error)
