@@ -1,9 +1,9 @@
 """aiokafka's configs as ours."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from inspect import isawaitable
-from typing import Any
+from typing import Any, Protocol
 
 from odradek.channel.errors import Disconnected
 from odradek.client import python_names
@@ -19,7 +19,7 @@ WITHOUT_EFFECT = ("consumer_timeout_ms", "loop", "rebalance_timeout_ms")
 
 
 def adapted(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Must be called where a loop runs, if there is a provider of tokens."""
+    """Must be called where a loop runs, if there is a provider of tokens. Any: as for kafka-python's."""
     known = {name: value for name, value in given.items() if name not in WITHOUT_EFFECT}
     found = configs.adapted(known, OTHER_NAMES)
     if not str(found.get("security_protocol", "")).startswith("SASL"):
@@ -31,7 +31,7 @@ def adapted(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def reached(own: Mapping[str, Any]) -> None:
-    """Theirs ask a broker when they are started, and programs rely on the error if there is none."""
+    """Theirs ask a broker when they are started, and programs rely on the error if there is none. Any: as above."""
     known = {name: value for name, value in own.items() if name.replace("_", ".") in _NAMES}
     async with AdminClient(**known) as admin:
         try:
@@ -40,7 +40,11 @@ async def reached(own: Mapping[str, Any]) -> None:
             raise Disconnected(f"no broker can be reached: {error}") from error
 
 
-def _blocking(provider: Any, loop: asyncio.AbstractEventLoop) -> Callable[[], str]:
+class _Provider(Protocol):
+    def token(self) -> Awaitable[str] | str: ...
+
+
+def _blocking(provider: _Provider, loop: asyncio.AbstractEventLoop) -> Callable[[], str]:
     """Theirs gives a token to await, and ours is asked in a thread."""
 
     async def token() -> str:

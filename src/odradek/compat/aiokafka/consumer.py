@@ -8,15 +8,19 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from odradek.channel.errors import ClientClosed
 from odradek.client.consumer.asyncio_consumer import KafkaConsumer as Consumer
 from odradek.client.consumer.rebalance_listener import RebalanceListener
+from odradek.client.consumer.records import Record
 from odradek.compat.aiokafka import configs
 from odradek.compat.aiokafka.errors import ConsumerStoppedError, IllegalOperation
 from odradek.compat.kafka_python.serializer import adapted
-from odradek.compat.kafka_python.structs import OffsetAndTimestamp, TopicPartition, offsets_of
+from odradek.compat.kafka_python.structs import OffsetAndTimestamp, Offsets, TopicPartition, offsets_of
+
+P = TypeVar("P", bound=tuple[str, int])
+T = TypeVar("T")
 
 ConsumerRebalanceListener = RebalanceListener
 
@@ -24,6 +28,8 @@ REFRESH_S = 1.0  # how often topics are looked for, where there is no group to t
 
 
 class AIOKafkaConsumer:
+    """Any: configs are of the types that their names suggest, and keys and values of what the deserializers make."""
+
     def __init__(self, *topics: str, **given: Any) -> None:
         self._given = given
         self._consumer: Consumer[Any, Any] | None = None
@@ -59,10 +65,10 @@ class AIOKafkaConsumer:
         if self._given.get("group_id") is None:
             self._alone, self._looked_s = (names, pattern), None
             return
-        wanted: Any = names if pattern is None else re.compile(f"(?:{pattern}).*")
+        wanted: list[str] | re.Pattern[str] = names if pattern is None else re.compile(f"(?:{pattern}).*")
         self._due.append(lambda: self._at_work.subscribe(wanted, listener=listener))
 
-    def assign(self, partitions: Iterable[Any]) -> None:
+    def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
         places = [TopicPartition(*each) for each in partitions]
         self._alone, self._assigned = None, set(places)
         self._due.append(lambda: self._at_work.assign(places))
@@ -83,7 +89,7 @@ class AIOKafkaConsumer:
 
     # Reading
 
-    async def getone(self, *partitions: Any) -> Any:
+    async def getone(self, *partitions: tuple[str, int]) -> Record:
         """The next record, of these partitions if any are named."""
         if partitions:
             return await self._of(partitions, self.getone)
@@ -93,17 +99,17 @@ class AIOKafkaConsumer:
                 return record
 
     async def getmany(
-        self, *partitions: Any, timeout_ms: float = 0, max_records: int | None = None
-    ) -> dict[TopicPartition, list[Any]]:
+        self, *partitions: tuple[str, int], timeout_ms: float = 0, max_records: int | None = None
+    ) -> dict[TopicPartition, list[Record]]:
         if partitions:
             read = partial(self.getmany, timeout_ms=timeout_ms, max_records=max_records)
-            chosen: dict[TopicPartition, list[Any]] = await self._of(partitions, read)
+            chosen: dict[TopicPartition, list[Record]] = await self._of(partitions, read)
             return chosen
         await self._settled()
         found = await self._at_work.poll(timeout_ms / 1000, max_records=max_records)
         return {place: list(found.records(place)) for place in found.partitions()}
 
-    async def _of(self, partitions: Iterable[Any], read: Callable[[], Awaitable[Any]]) -> Any:
+    async def _of(self, partitions: Iterable[tuple[str, int]], read: Callable[[], Awaitable[T]]) -> T:
         """The others are paused meanwhile."""
         await self._settled()
         others = self.assignment() - {TopicPartition(*each) for each in partitions} - self.paused()
@@ -118,7 +124,7 @@ class AIOKafkaConsumer:
             raise ConsumerStoppedError("the consumer was not started: await its start() first")
         return self
 
-    async def __anext__(self) -> Any:
+    async def __anext__(self) -> Record:
         try:
             return await self.getone()
         except (ClientClosed, ConsumerStoppedError):
@@ -126,22 +132,22 @@ class AIOKafkaConsumer:
 
     # Positions
 
-    def seek(self, partition: Any, offset: int) -> None:
+    def seek(self, partition: tuple[str, int], offset: int) -> None:
         if not isinstance(offset, int) or offset < 0:
             raise ValueError("an offset is a number that is not negative")
         self._due.append(lambda: self._at_work.seek(TopicPartition(*partition), offset))
 
-    async def seek_to_beginning(self, *partitions: Any) -> bool:
+    async def seek_to_beginning(self, *partitions: tuple[str, int]) -> bool:
         await self._settled()
         await self._at_work.seek_to_beginning(*_places(partitions))
         return True
 
-    async def seek_to_end(self, *partitions: Any) -> bool:
+    async def seek_to_end(self, *partitions: tuple[str, int]) -> bool:
         await self._settled()
         await self._at_work.seek_to_end(*_places(partitions))
         return True
 
-    async def seek_to_committed(self, *partitions: Any) -> dict[TopicPartition, int | None]:
+    async def seek_to_committed(self, *partitions: tuple[str, int]) -> dict[TopicPartition, int | None]:
         await self._settled()
         places = _places(partitions) or sorted(self.assignment())
         found = await self._at_work.committed(places)
@@ -150,30 +156,30 @@ class AIOKafkaConsumer:
                 await self._at_work.seek(place, committed)
         return {place: None if each is None else each.offset for place, each in found.items()}
 
-    async def position(self, partition: Any) -> int:
+    async def position(self, partition: tuple[str, int]) -> int:
         await self._settled()
         return await self._at_work.position(TopicPartition(*partition))
 
-    async def offsets_for_times(self, timestamps: Mapping[Any, int]) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+    async def offsets_for_times(self, timestamps: Mapping[P, int]) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         if any(time_ms < 0 for time_ms in timestamps.values()):
             raise ValueError("a time is not negative")
         await self._settled()
         return await self._at_work.offsets_for_times({TopicPartition(*each): at for each, at in timestamps.items()})
 
-    async def beginning_offsets(self, partitions: Iterable[Any]) -> dict[TopicPartition, int]:
+    async def beginning_offsets(self, partitions: Iterable[tuple[str, int]]) -> dict[TopicPartition, int]:
         await self._settled()
         return await self._at_work.beginning_offsets(_places(partitions))
 
-    async def end_offsets(self, partitions: Iterable[Any]) -> dict[TopicPartition, int]:
+    async def end_offsets(self, partitions: Iterable[tuple[str, int]]) -> dict[TopicPartition, int]:
         await self._settled()
         return await self._at_work.end_offsets(_places(partitions))
 
-    def pause(self, *partitions: Any) -> None:
+    def pause(self, *partitions: tuple[str, int]) -> None:
         places = _places(partitions)
         self._paused |= set(places)
         self._due.append(lambda: self._at_work.pause(*places))
 
-    def resume(self, *partitions: Any) -> None:
+    def resume(self, *partitions: tuple[str, int]) -> None:
         places = _places(partitions)
         self._paused -= set(places)
         self._due.append(lambda: self._at_work.resume(*places))
@@ -183,13 +189,13 @@ class AIOKafkaConsumer:
 
     # Commits
 
-    async def commit(self, offsets: Mapping[Any, Any] | None = None) -> None:
+    async def commit(self, offsets: Offsets | None = None) -> None:
         if self._given.get("group_id") is None:
             raise IllegalOperation("to commit, give a group_id")
         await self._settled()
         await self._at_work.commit_sync(offsets_of(offsets))
 
-    async def committed(self, partition: Any) -> int | None:
+    async def committed(self, partition: tuple[str, int]) -> int | None:
         await self._settled()
         place = TopicPartition(*partition)
         found = (await self._at_work.committed([place]))[place]
@@ -207,7 +213,7 @@ class AIOKafkaConsumer:
         """As `start` or the last `topics` has found them."""
         return self._partitions.get(topic)
 
-    def highwater(self, partition: Any) -> int | None:
+    def highwater(self, partition: tuple[str, int]) -> int | None:
         """Where the partition ends, as the last fetch has told."""
         place = TopicPartition(*partition)
         lag = self._at_work.current_lag(place)
@@ -250,5 +256,5 @@ class AIOKafkaConsumer:
         await self.stop()
 
 
-def _places(partitions: Iterable[Any]) -> list[TopicPartition]:
+def _places(partitions: Iterable[tuple[str, int]]) -> list[TopicPartition]:
     return [TopicPartition(*each) for each in partitions]

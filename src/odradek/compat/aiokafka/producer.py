@@ -1,17 +1,18 @@
 """aiokafka's AIOKafkaProducer."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple, Self
 
 from odradek.client.group_metadata import ConsumerGroupMetadata
+from odradek.client.producer.accumulator import RecordFuture
 from odradek.client.producer.asyncio_producer import KafkaProducer as Producer
 from odradek.compat.aiokafka import configs
 from odradek.compat.aiokafka.errors import ProducerClosed
 from odradek.compat.kafka_python.producer import asked_as_theirs
 from odradek.compat.kafka_python.serializer import adapted
-from odradek.compat.kafka_python.structs import TopicPartition, offsets_of
+from odradek.compat.kafka_python.structs import Offsets, TopicPartition, offsets_of
 
 CREATE_TIME = 0
 BATCH_BYTES = 16384
@@ -32,13 +33,18 @@ class BatchBuilder:
     """Records that are to be sent together."""
 
     def __init__(self, bytes_max: int) -> None:
-        self.records: list[tuple[Any, Any, int | None, Any]] = []
+        self.records: list[tuple[bytes | None, bytes | None, int | None, list[tuple[str, bytes]]]] = []
         self._bytes_max = bytes_max
         self._bytes = 0
         self._is_closed = False
 
     def append(
-        self, *, timestamp: int | None, key: bytes | None, value: bytes | None, headers: Iterable[Any] = ()
+        self,
+        *,
+        timestamp: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Iterable[tuple[str, bytes]] = (),
     ) -> bool | None:
         """None if there is no room any more."""
         size = RECORD_OVERHEAD_BYTES + len(key or b"") + len(value or b"")
@@ -59,6 +65,8 @@ class BatchBuilder:
 
 
 class AIOKafkaProducer:
+    """Any: configs are of the types that their names suggest, and keys and values of what the serializers take."""
+
     def __init__(self, **given: Any) -> None:
         self._given = given
         self._producer: Producer[Any, Any] | None = None
@@ -81,8 +89,8 @@ class AIOKafkaProducer:
     async def send(
         self,
         topic: str,
-        value: Any = None,
-        key: Any = None,
+        value: object = None,
+        key: object = None,
         partition: int | None = None,
         timestamp_ms: int | None = None,
         headers: Iterable[tuple[str, bytes]] | None = None,
@@ -95,7 +103,10 @@ class AIOKafkaProducer:
         sent.add_done_callback(lambda done: _tell(future, done))
         return future
 
-    async def send_and_wait(self, topic: str, value: Any = None, key: Any = None, **options: Any) -> RecordMetadata:
+    async def send_and_wait(
+        self, topic: str, value: object = None, key: object = None, **options: Any
+    ) -> RecordMetadata:
+        """Any: the options are those of `send`."""
         return await (await self.send(topic, value, key, **options))
 
     def create_batch(self) -> BatchBuilder:
@@ -134,7 +145,7 @@ class AIOKafkaProducer:
         async with self._at_work.transaction():
             yield self
 
-    async def send_offsets_to_transaction(self, offsets: Mapping[Any, Any], group_id: str) -> None:
+    async def send_offsets_to_transaction(self, offsets: Offsets, group_id: str) -> None:
         await self._at_work.send_offsets_to_transaction(offsets_of(offsets), ConsumerGroupMetadata(group_id))
 
     @property
@@ -151,7 +162,7 @@ class AIOKafkaProducer:
         await self.stop()
 
 
-def _tell(future: "asyncio.Future[RecordMetadata]", done: Any) -> None:
+def _tell(future: "asyncio.Future[RecordMetadata]", done: RecordFuture) -> None:
     if future.done():  # whoever waited has given up
         return
     error = done.exception(0)

@@ -47,6 +47,7 @@ _RESETS = {"smallest": "earliest", "beginning": "earliest", "largest": "latest",
 
 
 def adapted(given: Mapping[str, Any]) -> dict[str, Any]:
+    """As our clients take them. Any: each config is of the type that its name suggests."""
     whole = {**given, **given.get("default.topic.config", {})}
     whole.pop("default.topic.config", None)
     found = {OTHER_NAMES.get(name, name): value for name, value in whole.items() if name not in WITHOUT_EFFECT}

@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from odradek.client.consumer.kafka_consumer import KafkaConsumer
+from odradek.client.consumer.rebalance_listener import OnPartitions
+from odradek.client.consumer.records import Record
+from odradek.client.group_metadata import ConsumerGroupMetadata
 from odradek.client.offsets import OffsetAndMetadata
 from odradek.compat.confluent.configs import adapted, seconds
 from odradek.compat.confluent.errors import KafkaError, raised
@@ -19,14 +22,17 @@ from odradek.compat.confluent.message import (
 from odradek.protocol.errors import KafkaError as Error
 from odradek.protocol.topic_partition import TopicPartition as Place
 
+T = TypeVar("T")
+
 Told = Callable[["Consumer", list[TopicPartition]], object]
 
 
 class Consumer:
-    def __init__(self, config: Mapping[str, Any] | None = None, /, **more: Any) -> None:
+    def __init__(self, config: Mapping[str, object] | None = None, /, **more: object) -> None:
         given = {**(config or {}), **{name.replace("_", "."): value for name, value in more.items()}}
         if not given.get("group.id"):
             raise ValueError("group.id must be set")
+        # Any: bytes, unless a deserializer is among the configs
         self._consumer: KafkaConsumer[Any, Any] = KafkaConsumer(adapted(given))
 
     # What it reads
@@ -41,7 +47,7 @@ class Consumer:
         """A name that begins with ^ is a pattern."""
         names = list(topics)
         patterns = [name for name in names if name.startswith("^")]
-        wanted: Any = names
+        wanted: list[str] | re.Pattern[str] = names
         if patterns:
             wanted = re.compile("|".join(f"(?:{name}.*)" if name in patterns else re.escape(name) for name in names))
         self._consumer.subscribe(
@@ -51,7 +57,7 @@ class Consumer:
             on_lost=self._telling(on_lost),
         )
 
-    def _telling(self, told: Told | None) -> Any:
+    def _telling(self, told: Told | None) -> OnPartitions | None:
         return None if told is None else lambda places: told(self, [TopicPartition(*each) for each in places])
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
@@ -151,7 +157,7 @@ class Consumer:
         found = self._asked(lambda: self._consumer.offsets_for_times(times, seconds(timeout)))
         return [_at(place, OFFSET_END if each is None else each.offset) for place, each in found.items()]
 
-    def consumer_group_metadata(self) -> Any:
+    def consumer_group_metadata(self) -> ConsumerGroupMetadata:
         return self._consumer.group_metadata()
 
     def memberid(self) -> str:
@@ -160,7 +166,7 @@ class Consumer:
     def close(self) -> None:
         self._consumer.close()
 
-    def _asked(self, call: Callable[[], Any]) -> Any:
+    def _asked(self, call: Callable[[], T]) -> T:
         try:
             return call()
         except Error as error:
@@ -173,7 +179,7 @@ class Consumer:
         self.close()
 
 
-def _message(record: Any) -> Message:
+def _message(record: Record) -> Message:
     return Message(
         topic=record.topic,
         partition=record.partition,

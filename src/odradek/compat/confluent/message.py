@@ -1,7 +1,10 @@
 """A message whose fields are calls, and a partition that can carry an offset and an error."""
 
 from functools import total_ordering
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from odradek.compat.confluent.errors import KafkaError
 
 OFFSET_BEGINNING, OFFSET_END, OFFSET_STORED, OFFSET_INVALID = -2, -1, -1000, -1001
 TIMESTAMP_NOT_AVAILABLE, TIMESTAMP_CREATE_TIME, TIMESTAMP_LOG_APPEND_TIME = 0, 1, 2
@@ -22,7 +25,7 @@ class TopicPartition:
         self.offset = offset
         self.metadata = metadata
         self.leader_epoch = leader_epoch
-        self.error: Any = None
+        self.error: KafkaError | None = None
 
     def _place(self) -> tuple[str, int]:
         return self.topic, self.partition
@@ -43,7 +46,10 @@ class TopicPartition:
 
 
 class Message:
-    """What was read or sent; or an error, then `error()` is one and the rest is of no meaning."""
+    """What was read or sent; or an error, then `error()` is one and the rest is of no meaning.
+
+    Any: key, value and headers are bytes and pairs until a program sets what it has made of them.
+    """
 
     def __init__(
         self,
@@ -55,7 +61,7 @@ class Message:
         value: Any = None,
         headers: Any = None,
         timestamp: tuple[int, int] = (TIMESTAMP_NOT_AVAILABLE, 0),
-        error: Any = None,
+        error: "KafkaError | None" = None,
         leader_epoch: int | None = None,
     ) -> None:
         self._topic, self._partition, self._offset = topic, partition, offset
@@ -74,7 +80,7 @@ class Message:
     def key(self) -> Any:
         return self._key
 
-    def value(self, payload: Any = None) -> Any:
+    def value(self, payload: object = None) -> Any:
         return self._value
 
     def headers(self) -> Any:
@@ -83,7 +89,7 @@ class Message:
     def timestamp(self) -> tuple[int, int]:
         return self._timestamp
 
-    def error(self) -> Any:
+    def error(self) -> "KafkaError | None":
         return self._error
 
     def leader_epoch(self) -> int | None:

@@ -4,16 +4,19 @@ import random
 import time
 import zlib
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from threading import Lock
 from typing import Any
 
+from odradek.channel.cluster import Cluster
+from odradek.client.group_metadata import ConsumerGroupMetadata
 from odradek.client.producer.errors import BufferExhausted
 from odradek.client.producer.kafka_producer import KafkaProducer
+from odradek.client.producer.record_metadata import RecordMetadata
 from odradek.compat.confluent.configs import adapted, seconds
 from odradek.compat.confluent.errors import KafkaError, raised
-from odradek.compat.confluent.message import TIMESTAMP_CREATE_TIME, Message
+from odradek.compat.confluent.message import TIMESTAMP_CREATE_TIME, Message, TopicPartition
 from odradek.compat.kafka_python.structs import offsets_of
 from odradek.protocol import errors
 from odradek.protocol.topic_partition import TopicPartition as Place
@@ -21,10 +24,14 @@ from odradek.protocol.topic_partition import TopicPartition as Place
 ANY_PARTITION = -1
 STEP_S = 0.01
 
-Delivered = Callable[[Any, Any], object]
+Delivered = Callable[[KafkaError | None, Message], object]
 
 
 class Producer:
+    """Any: configs are of the types that their names suggest; serializers may be among them, and headers are a dict or
+    pairs, with text or bytes in them.
+    """
+
     def __init__(self, config: Mapping[str, Any] | None = None, /, **more: Any) -> None:
         given = {**(config or {}), **{name.replace("_", "."): value for name, value in more.items()}}
         chosen = _PARTITIONERS.get(str(given.get("partitioner", "consistent_random")))
@@ -32,15 +39,15 @@ class Producer:
             raise ValueError(f"partitioner={given.get('partitioner')} is not there")
         self._on_delivery: Delivered | None = given.get("on_delivery") or given.get("on.delivery")
         self._producer: KafkaProducer[Any, Any] = KafkaProducer(adapted(given), partitioner=chosen)
-        self._told: deque[tuple[Delivered, Any, Message]] = deque()
+        self._told: deque[tuple[Delivered, KafkaError | None, Message]] = deque()
         self._under_way = 0
         self._lock = Lock()
 
     def produce(
         self,
         topic: str,
-        value: Any = None,
-        key: Any = None,
+        value: str | bytes | None = None,
+        key: str | bytes | None = None,
         partition: int = ANY_PARTITION,
         on_delivery: Delivered | None = None,
         timestamp: int = 0,
@@ -70,7 +77,14 @@ class Producer:
             raise raised(error) from error
 
     def _done(
-        self, told: Delivered | None, topic: str, value: Any, key: Any, headers: Any, found: Any, error: Any
+        self,
+        told: Delivered | None,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        headers: list[tuple[str, Any]],
+        found: RecordMetadata | None,
+        error: errors.KafkaError | None,
     ) -> None:
         """In the client's thread."""
         if told is None:
@@ -98,7 +112,7 @@ class Producer:
             told(problem, message)
         return served
 
-    def _next_told(self) -> tuple[Delivered, Any, Message] | None:
+    def _next_told(self) -> tuple[Delivered, KafkaError | None, Message] | None:
         """Another thread may poll as well."""
         try:
             return self._told.popleft()
@@ -143,40 +157,47 @@ class Producer:
     def abort_transaction(self, timeout: float | None = None) -> None:
         self._do(self._producer.abort_transaction, seconds(timeout))
 
-    def send_offsets_to_transaction(self, positions: Any, group_metadata: Any, timeout: float | None = None) -> None:
+    def send_offsets_to_transaction(
+        self, positions: Iterable[TopicPartition], group_metadata: ConsumerGroupMetadata, timeout: float | None = None
+    ) -> None:
         offsets = offsets_of({Place(each.topic, each.partition): each.offset for each in positions})
         self._do(self._producer.send_offsets_to_transaction, offsets, group_metadata, seconds(timeout))
 
-    def _do(self, call: Callable[..., object], *arguments: Any) -> None:
+    def _do(self, call: Callable[..., object], *arguments: object) -> None:
         try:
             call(*arguments)
         except errors.KafkaError as error:
             raise raised(error) from error
 
 
-def _bytes(value: Any) -> bytes | None:
+def _bytes(value: str | bytes | None) -> bytes | None:
     return value.encode() if isinstance(value, str) else value
 
 
-def _partitions(cluster: Any, topic: str) -> list[int]:
+def _partitions(cluster: Cluster, topic: str) -> list[int]:
     return sorted(info.partition for info in cluster.partitions(topic))
 
 
-def _consistent_random(topic: str, key: Any, key_bytes: bytes | None, value: Any, data: Any, cluster: Any) -> int:
+def _consistent_random(
+    topic: str, key: object, key_bytes: bytes | None, value: object, data: bytes | None, cluster: Cluster
+) -> int:
     """librdkafka's default: by the checksum of the key, at random without one. Kafka's own is another."""
     if not key_bytes:
         return _random(topic, key, key_bytes, value, data, cluster)
     return _consistent(topic, key, key_bytes, value, data, cluster)
 
 
-def _consistent(topic: str, key: Any, key_bytes: bytes | None, value: Any, data: Any, cluster: Any) -> int:
+def _consistent(
+    topic: str, key: object, key_bytes: bytes | None, value: object, data: bytes | None, cluster: Cluster
+) -> int:
     return zlib.crc32(key_bytes or b"") % max(1, len(_partitions(cluster, topic)))
 
 
-def _random(topic: str, key: Any, key_bytes: bytes | None, value: Any, data: Any, cluster: Any) -> int:
+def _random(
+    topic: str, key: object, key_bytes: bytes | None, value: object, data: bytes | None, cluster: Cluster
+) -> int:
     available = [info.partition for info in cluster.available_partitions(topic)]
-    chosen: int = random.choice(available or _partitions(cluster, topic) or [0])
-    return chosen
+    return random.choice(available or _partitions(cluster, topic) or [0])
 
 
 _PARTITIONERS = {"consistent_random": _consistent_random, "consistent": _consistent, "random": _random}

@@ -1,7 +1,7 @@
 """The part of kafka-python's KafkaAdminClient that programs use beside their producers and consumers: topics."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from odradek.client.admin import topics as _topics
 from odradek.client.admin.admin_client import AdminClient
@@ -13,7 +13,7 @@ class NewTopic(NamedTuple):
     num_partitions: int = -1
     replication_factor: int = -1
     replica_assignments: Mapping[int, list[int]] | None = None
-    topic_configs: Mapping[str, Any] | None = None
+    topic_configs: Mapping[str, object] | None = None
 
 
 class NewPartitions(NamedTuple):
@@ -24,12 +24,12 @@ class NewPartitions(NamedTuple):
 class KafkaAdminClient:
     """`admin` is ours, which has all the other operations."""
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, **given: object) -> None:
         self.config = {"api_version": None, **given}
         self.admin = AdminClient(**configs.adapted(given))
 
     def create_topics(
-        self, new_topics: Iterable[Any], timeout_ms: float | None = None, validate_only: bool = False
+        self, new_topics: Iterable[NewTopic | str], timeout_ms: float | None = None, validate_only: bool = False
     ) -> None:
         wanted = [_new_topic(each) for each in new_topics]
         made = self.admin.create_topics(wanted, timeout=configs.seconds(timeout_ms), validate_only=validate_only)
@@ -38,7 +38,7 @@ class KafkaAdminClient:
     def delete_topics(self, topics: Iterable[str], timeout_ms: float | None = None) -> None:
         self.admin.delete_topics(list(topics), timeout=configs.seconds(timeout_ms)).raise_any()
 
-    def create_partitions(self, topic_partitions: Mapping[str, Any], timeout_ms: float | None = None) -> None:
+    def create_partitions(self, topic_partitions: Mapping[str, NewPartitions], timeout_ms: float | None = None) -> None:
         counts = {name: each.total_count for name, each in topic_partitions.items()}
         self.admin.create_partitions(counts, timeout=configs.seconds(timeout_ms)).raise_any()
 
@@ -55,7 +55,7 @@ class KafkaAdminClient:
         self.close()
 
 
-def _new_topic(given: Any) -> Any:
+def _new_topic(given: NewTopic | str) -> _topics.NewTopic | str:
     if isinstance(given, str):
         return given
     settings = {name: str(value) for name, value in (given.topic_configs or {}).items()}

@@ -1,7 +1,7 @@
 """kafka-python's configs as ours: most have the same name."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 logger = logging.getLogger("odradek.compat")
@@ -25,7 +25,10 @@ DEFAULTS = {"bootstrap_servers": "localhost"}
 
 
 def adapted(given: Mapping[str, Any], own: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """As our clients take them. `own` are names that the one client has and ours calls otherwise."""
+    """As our clients take them. `own` are names that the one client has and ours calls otherwise.
+
+    Any: each config is of the type that its name suggests.
+    """
     found: dict[str, Any] = {}
     for name, value in {**DEFAULTS, **given}.items():
         if name in NOT_THERE and value is not None:
@@ -36,7 +39,7 @@ def adapted(given: Mapping[str, Any], own: Mapping[str, str] | None = None) -> d
     return found
 
 
-def servers(given: Any) -> list[str]:
+def servers(given: str | Iterable[str]) -> list[str]:
     """A port that is not given is 9092."""
     each = given.split(",") if isinstance(given, str) else list(given)
     return [_with_port(one.strip()) for one in each]

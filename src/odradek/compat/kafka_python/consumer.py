@@ -3,11 +3,12 @@
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from odradek.client.consumer.consumer_state import JOINING, RECONCILES, STABLE
 from odradek.client.consumer.kafka_consumer import KafkaConsumer as Consumer
 from odradek.client.consumer.rebalance_listener import RebalanceListener
+from odradek.client.consumer.records import Record
 from odradek.compat.kafka_python import configs
 from odradek.compat.kafka_python.future import Future
 from odradek.compat.kafka_python.serializer import adapted
@@ -16,11 +17,18 @@ from odradek.compat.kafka_python.structs import (
     MemberState,
     OffsetAndMetadata,
     OffsetAndTimestamp,
+    Offsets,
     TopicPartition,
     offsets_of,
 )
 
+if TYPE_CHECKING:
+    from odradek.client.consumer.consumer_metrics import MetricName
+
+P = TypeVar("P", bound=tuple[str, int])
+
 ConsumerRebalanceListener = RebalanceListener
+Committed = Callable[[Mapping[TopicPartition, OffsetAndMetadata], Exception | bool], object]
 
 CLOSE_TIMEOUT = 30.0
 REFRESH_S = 1.0  # how often topics without partitions are looked for, where there is no group to tell
@@ -29,7 +37,10 @@ _STATES = {STABLE: MemberState.STABLE, JOINING: MemberState.REBALANCING, RECONCI
 
 
 class KafkaConsumer:
-    """Iterate over it, or `poll` for a dict of lists. Without a group it reads all partitions of its topics."""
+    """Iterate over it, or `poll` for a dict of lists. Without a group it reads all partitions of its topics.
+
+    Any: configs are of the types that their names suggest, and keys and values of what the deserializers make.
+    """
 
     def __init__(self, *topics: str, **given: Any) -> None:
         self.config = {"api_version": None, **given}
@@ -40,7 +51,7 @@ class KafkaConsumer:
         names = ("key_deserializer", "value_deserializer")
         deserializers = {name: adapted(own.pop(name, None), "deserialize") for name in names}
         self._consumer: Consumer[Any, Any] = Consumer(**deserializers, **own)
-        self._iterator: Iterator[Any] | None = None
+        self._iterator: Iterator[Record] | None = None
         self._alone: Alone | None = None
         if topics:
             self.subscribe(list(topics))
@@ -59,10 +70,10 @@ class KafkaConsumer:
             self._alone.look()
             return
         # theirs need only match the beginning of a name
-        wanted: Any = names if pattern is None else re.compile(f"(?:{pattern}).*")
+        wanted: list[str] | re.Pattern[str] = names if pattern is None else re.compile(f"(?:{pattern}).*")
         self._consumer.subscribe(wanted, listener=listener)
 
-    def assign(self, partitions: Iterable[Any]) -> None:
+    def assign(self, partitions: Iterable[tuple[str, int]]) -> None:
         self._alone = None
         self._consumer.assign([TopicPartition(*place) for place in partitions])
 
@@ -81,7 +92,7 @@ class KafkaConsumer:
 
     def poll(
         self, timeout_ms: float = 0, max_records: int | None = None, update_offsets: bool = True
-    ) -> dict[TopicPartition, list[Any]]:
+    ) -> dict[TopicPartition, list[Record]]:
         self._look()
         found = self._consumer.poll(timeout_ms / 1000, max_records=max_records)
         return {place: list(found.records(place)) for place in found.partitions()}
@@ -89,7 +100,7 @@ class KafkaConsumer:
     def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> Record:
         """Ends after consumer_timeout_ms without a record; another call goes on."""
         deadline = None if self._idle_s is None else time.monotonic() + self._idle_s
         while True:
@@ -115,24 +126,24 @@ class KafkaConsumer:
 
     # Positions
 
-    def seek(self, partition: Any, offset: int) -> None:
+    def seek(self, partition: tuple[str, int], offset: int) -> None:
         self._consumer.seek(TopicPartition(*partition), offset)
 
-    def seek_to_beginning(self, *partitions: Any) -> None:
+    def seek_to_beginning(self, *partitions: tuple[str, int]) -> None:
         self._consumer.seek_to_beginning(*map(_place, partitions))
 
-    def seek_to_end(self, *partitions: Any) -> None:
+    def seek_to_end(self, *partitions: tuple[str, int]) -> None:
         self._consumer.seek_to_end(*map(_place, partitions))
 
-    def position(self, partition: Any, timeout_ms: float | None = None) -> int:
+    def position(self, partition: tuple[str, int], timeout_ms: float | None = None) -> int:
         return self._consumer.position(_place(partition), configs.seconds(timeout_ms))
 
-    def highwater(self, partition: Any) -> int | None:
+    def highwater(self, partition: tuple[str, int]) -> int | None:
         lag = self._consumer.current_lag(_place(partition))
         return None if lag is None else self.position(partition) + lag
 
     def offsets_for_times(
-        self, timestamps: Mapping[Any, int], timeout_ms: float | None = None
+        self, timestamps: Mapping[P, int], timeout_ms: float | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         if any(time_ms < 0 for time_ms in timestamps.values()):
             raise ValueError("a time is not negative")
@@ -140,21 +151,23 @@ class KafkaConsumer:
         return self._consumer.offsets_for_times(wanted, self._timeout(timeout_ms))
 
     def beginning_offsets(
-        self, partitions: Iterable[Any], timeout_ms: float | None = None
+        self, partitions: Iterable[tuple[str, int]], timeout_ms: float | None = None
     ) -> dict[TopicPartition, int]:
         return self._consumer.beginning_offsets(map(_place, partitions), self._timeout(timeout_ms))
 
-    def end_offsets(self, partitions: Iterable[Any], timeout_ms: float | None = None) -> dict[TopicPartition, int]:
+    def end_offsets(
+        self, partitions: Iterable[tuple[str, int]], timeout_ms: float | None = None
+    ) -> dict[TopicPartition, int]:
         return self._consumer.end_offsets(map(_place, partitions), self._timeout(timeout_ms))
 
     def _timeout(self, timeout_ms: float | None) -> float | None:
         """Theirs is request_timeout_ms."""
         return configs.seconds(self.config.get("request_timeout_ms") if timeout_ms is None else timeout_ms)
 
-    def pause(self, *partitions: Any) -> None:
+    def pause(self, *partitions: tuple[str, int]) -> None:
         self._consumer.pause(*map(_place, partitions))
 
-    def resume(self, *partitions: Any) -> None:
+    def resume(self, *partitions: tuple[str, int]) -> None:
         self._consumer.resume(*map(_place, partitions))
 
     def paused(self) -> set[TopicPartition]:
@@ -162,16 +175,14 @@ class KafkaConsumer:
 
     # Commits
 
-    def commit(self, offsets: Mapping[Any, Any] | None = None, timeout_ms: float | None = None) -> None:
+    def commit(self, offsets: Offsets | None = None, timeout_ms: float | None = None) -> None:
         self._consumer.commit_sync(offsets_of(offsets), configs.seconds(timeout_ms))
 
-    def commit_async(
-        self, offsets: Mapping[Any, Any] | None = None, callback: Callable[[Any, Any], object] | None = None
-    ) -> Future:
+    def commit_async(self, offsets: Offsets | None = None, callback: Committed | None = None) -> Future:
         """The future, and the callback with the offsets and True or an error, are told in a later call."""
         future = Future()
 
-        def told(committed: Any, error: Exception | None) -> None:
+        def told(committed: Mapping[TopicPartition, OffsetAndMetadata], error: Exception | None) -> None:
             future.success(committed) if error is None else future.failure(error)
             if callback is not None:
                 callback(committed, True if error is None else error)
@@ -180,7 +191,7 @@ class KafkaConsumer:
         return future
 
     def committed(
-        self, partition: Any, metadata: bool = False, timeout_ms: float | None = None
+        self, partition: tuple[str, int], metadata: bool = False, timeout_ms: float | None = None
     ) -> int | OffsetAndMetadata | None:
         place = _place(partition)
         found = self._consumer.committed([place], configs.seconds(timeout_ms))[place]
@@ -206,7 +217,7 @@ class KafkaConsumer:
     def bootstrap_connected(self) -> bool:
         return True
 
-    def metrics(self, raw: bool = False) -> Mapping[Any, Any]:
+    def metrics(self, raw: bool = False) -> "Mapping[MetricName, float]":
         return self._consumer.metrics()
 
     # The end
@@ -223,7 +234,10 @@ class KafkaConsumer:
 
 
 class Alone:
-    """All partitions of some topics without a group: those that appear later are looked for every now and then."""
+    """All partitions of some topics without a group: those that appear later are looked for every now and then.
+
+    Any: as above.
+    """
 
     def __init__(self, consumer: "Consumer[Any, Any]", topics: list[str], pattern: str | None) -> None:
         self._consumer = consumer
@@ -246,7 +260,7 @@ class Alone:
         return self.topics
 
 
-def _place(partition: Any) -> TopicPartition:
+def _place(partition: tuple[str, int]) -> TopicPartition:
     return TopicPartition(*partition)
 
 

@@ -4,12 +4,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from odradek.client.producer.accumulator import RecordFuture
+from odradek.client.producer.record_metadata import RecordMetadata as Written
 from odradek.compat.kafka_python.structs import RecordMetadata, TopicPartition
 from odradek.protocol.errors import KafkaError, RequestTimedOut
 
 
 class Future:
-    """What they all have. `_wait` gives the outcome, or raises."""
+    """What they all have. `_wait` gives the outcome, or raises. Any: an outcome is of the type that its call has."""
 
     def __init__(self) -> None:
         self.is_done = False
@@ -39,7 +41,7 @@ class Future:
             callback(error)
         return self
 
-    def add_callback(self, function: Callable[..., object], *args: Any, **kwargs: Any) -> "Future":
+    def add_callback(self, function: Callable[..., object], *args: object, **kwargs: object) -> "Future":
         """It is called with these arguments and then the outcome."""
         call = partial(function, *args, **kwargs)
         if self.succeeded():
@@ -48,7 +50,7 @@ class Future:
             self._callbacks.append(call)
         return self
 
-    def add_errback(self, function: Callable[..., object], *args: Any, **kwargs: Any) -> "Future":
+    def add_errback(self, function: Callable[..., object], *args: object, **kwargs: object) -> "Future":
         call = partial(function, *args, **kwargs)
         if self.failed():
             call(self.exception)
@@ -56,14 +58,14 @@ class Future:
             self._errbacks.append(call)
         return self
 
-    def add_both(self, function: Callable[..., object], *args: Any, **kwargs: Any) -> "Future":
+    def add_both(self, function: Callable[..., object], *args: object, **kwargs: object) -> "Future":
         return self.add_callback(function, *args, **kwargs).add_errback(function, *args, **kwargs)
 
 
 class FutureRecordMetadata(Future):
     """The outcome of a record: `sent` is our future of it."""
 
-    def __init__(self, sent: Any, header_bytes: int) -> None:
+    def __init__(self, sent: RecordFuture, header_bytes: int) -> None:
         super().__init__()
         self._sent = sent
         self._header_bytes = header_bytes
@@ -76,14 +78,14 @@ class FutureRecordMetadata(Future):
         except TimeoutError as error:
             raise RequestTimedOut(str(error)) from error
 
-    def _told(self, sent: Any) -> None:
+    def _told(self, sent: RecordFuture) -> None:
         error = sent.exception(0)
         if error is None:
             self.success(self._metadata(sent.result(0)))
         else:
             self.failure(error)
 
-    def _metadata(self, found: Any) -> RecordMetadata:
+    def _metadata(self, found: Written) -> RecordMetadata:
         return RecordMetadata(
             found.topic,
             found.partition,

@@ -1,20 +1,28 @@
 """kafka-python's KafkaProducer."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Self
 
 from odradek.client.producer.kafka_producer import KafkaProducer as Producer
 from odradek.compat.kafka_python import configs
 from odradek.compat.kafka_python.future import FutureRecordMetadata
 from odradek.compat.kafka_python.serializer import adapted
-from odradek.compat.kafka_python.structs import offsets_of
+from odradek.compat.kafka_python.structs import Offsets, offsets_of
+
+if TYPE_CHECKING:
+    from odradek.channel.cluster import Cluster
+    from odradek.client.producer.partitioners import Function
+    from odradek.client.producer.producer_metrics import MetricName
 
 NO_HEADERS = -1
 NEWEST_MAGIC = 2
 
 
 class KafkaProducer:
-    """`config` is what was given; names that kafka-python has and this has not are in docs/compat.md."""
+    """`config` is what was given; names that kafka-python has and this has not are in docs/compat.md.
+
+    Any: configs are of the types that their names suggest, and keys and values of what the serializers take.
+    """
 
     def __init__(self, **given: Any) -> None:
         self.config = {"api_version": None, **given}
@@ -32,8 +40,8 @@ class KafkaProducer:
     def send(
         self,
         topic: str,
-        value: Any = None,
-        key: Any = None,
+        value: object = None,
+        key: object = None,
         headers: Iterable[tuple[str, bytes]] | None = None,
         partition: int | None = None,
         timestamp_ms: int | None = None,
@@ -57,7 +65,7 @@ class KafkaProducer:
     def bootstrap_connected(self) -> bool:
         return True
 
-    def metrics(self, raw: bool = False) -> Mapping[Any, Any]:
+    def metrics(self, raw: bool = False) -> "Mapping[MetricName, float]":
         return self._producer.metrics()
 
     @staticmethod
@@ -72,8 +80,8 @@ class KafkaProducer:
     def begin_transaction(self) -> None:
         self._producer.begin_transaction()
 
-    def send_offsets_to_transaction(self, offsets: Mapping[Any, Any], group_metadata: Any) -> None:
-        """For a group by its name, or by what `group_metadata` of a consumer gave."""
+    def send_offsets_to_transaction(self, offsets: Offsets, group_metadata: Any) -> None:
+        """For a group by its name, or by what `group_metadata` of a consumer gave. Any: whichever it is."""
         from odradek.client.group_metadata import ConsumerGroupMetadata
 
         who = (group_metadata,) if isinstance(group_metadata, str) else tuple(group_metadata)[:4]
@@ -92,15 +100,14 @@ class KafkaProducer:
         self.close()
 
 
-def asked_as_theirs(given: Any) -> Any:
+def asked_as_theirs(given: Callable[[bytes | None, list[int], list[int]], int]) -> "Function":
     """Theirs is asked with the key's bytes, all partitions and those that have a leader."""
 
     def partition(
-        topic: str, key: Any, key_bytes: bytes | None, value: Any, value_bytes: bytes | None, cluster: Any
+        topic: str, key: object, key_bytes: bytes | None, value: object, value_bytes: bytes | None, cluster: "Cluster"
     ) -> int:
         every = sorted(info.partition for info in cluster.partitions(topic))
         available = sorted(info.partition for info in cluster.available_partitions(topic))
-        chosen: int = given(key_bytes, every, available)
-        return chosen
+        return given(key_bytes, every, available)
 
     return partition

@@ -1,7 +1,8 @@
 """The tuples that kafka-python's calls take and give."""
 
+from collections.abc import Mapping
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 from odradek.client.offsets import OffsetAndMetadata, OffsetAndTimestamp
 from odradek.protocol.topic_partition import TopicPartition
@@ -52,14 +53,26 @@ class RecordMetadata(NamedTuple):
     serialized_header_size: int
 
 
-def offsets_of(given: Any) -> Any:
+# Pairs of a topic and a number, with an offset or with a tuple that begins with one. Any: of whatever classes.
+Offsets = Mapping[Any, Any]
+
+
+@overload
+def offsets_of(given: None) -> None: ...
+
+
+@overload
+def offsets_of(given: Offsets) -> dict[TopicPartition, OffsetAndMetadata]: ...
+
+
+def offsets_of(given: Offsets | None) -> dict[TopicPartition, OffsetAndMetadata] | None:
     """Offsets by partition as our clients take them, whatever tuples they came in."""
     if given is None:
         return None
     return {TopicPartition(*place): _offset_of(value) for place, value in given.items()}
 
 
-def _offset_of(value: Any) -> OffsetAndMetadata:
+def _offset_of(value: Any) -> OffsetAndMetadata:  # Any: as above
     if isinstance(value, int):
         return OffsetAndMetadata(value)
     offset, metadata, *epoch = value
