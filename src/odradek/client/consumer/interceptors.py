@@ -16,14 +16,12 @@ logger = logging.getLogger("odradek.client")
 
 
 class ConsumerInterceptor:
-    """Subclass it and override what is of interest; all of it runs in the thread that polls.
-
-    Any: a subclass may name the types of the keys and values that it expects.
-    """
+    """Subclass it and override what is of interest; all of it runs in the thread that polls."""
 
     def configure(self, configs: Mapping[str, object]) -> object:
         """Called for those that are named in interceptor.classes: with all configs, client.id among them."""
 
+    # Any: a subclass may name the types of the keys and values that it expects.
     def on_consume(self, records: ConsumerRecords[Any, Any]) -> ConsumerRecords[Any, Any]:
         """What `poll` returns in their place."""
         return records

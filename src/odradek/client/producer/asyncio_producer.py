@@ -309,11 +309,11 @@ class KafkaProducer(Generic[K, V]):
         (await self._begun()).accumulator.is_plain = False
         await self._host.run(lambda session: session.transactions().abort_transaction(timeout_ms))
 
+    # Any: what the consumer reads does not matter.
     @asynccontextmanager
     async def transaction(self, consumer: "KafkaConsumer[Any, Any] | None" = None) -> AsyncIterator[Self]:
         """Commits at the end, with the consumer's positions if one is given. On any exception it aborts, and the
-        consumer goes back to what it had committed, or to where it began: the same records come again. Any: what the
-        consumer reads does not matter.
+        consumer goes back to what it had committed, or to where it began: the same records come again.
         """
         await self.begin_transaction()
         try:

@@ -316,13 +316,14 @@ class KafkaProducer(Generic[K, V]):
         transactions = session.transactions()
         self._host.run(lambda _: transactions.abort_transaction(self._block_ms(timeout)))
 
+    # Any: what the consumer reads does not matter.
     @contextmanager
     def transaction(self, consumer: "KafkaConsumer[Any, Any] | None" = None) -> Iterator[Self]:
         """Commits at the end, with the consumer's positions if one is given. On any exception it aborts, and the
         consumer goes back to what it had committed, or to where it began: the same records come again.
 
         A commit whose time is up goes on, and may count: then nothing is taken back, and `commit_transaction()` waits
-        for it again. Any: what the consumer reads does not matter.
+        for it again.
         """
         self.begin_transaction()
         try:

@@ -51,11 +51,9 @@ Record = ProducerRecord[Any, Any]
 
 
 class ProducerInterceptor(Protocol):
-    """Sees each record before it is serialized, and what became of it; either method may be missing.
+    """Sees each record before it is serialized, and what became of it; either method may be missing."""
 
-    Any: one may name the types of the keys and values that it expects.
-    """
-
+    # Any: one may name the types of the keys and values that it expects.
     def on_send(self, record: ProducerRecord[Any, Any]) -> ProducerRecord[Any, Any]: ...
 
     def on_acknowledgement(self, metadata: RecordMetadata, error: KafkaError | None) -> object:

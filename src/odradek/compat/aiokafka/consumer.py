@@ -28,7 +28,7 @@ REFRESH_S = 1.0  # how often topics are looked for, where there is no group to t
 
 
 class AIOKafkaConsumer:
-    """Any: configs are of the types that their names suggest, and keys and values of what the deserializers make."""
+    # Any: configs are of the types that their names suggest, and keys and values of what the deserializers make.
 
     def __init__(self, *topics: str, **given: Any) -> None:
         self._given = given

@@ -65,7 +65,7 @@ class BatchBuilder:
 
 
 class AIOKafkaProducer:
-    """Any: configs are of the types that their names suggest, and keys and values of what the serializers take."""
+    # Any: configs are of the types that their names suggest, and keys and values of what the serializers take.
 
     def __init__(self, **given: Any) -> None:
         self._given = given
@@ -106,7 +106,7 @@ class AIOKafkaProducer:
     async def send_and_wait(
         self, topic: str, value: object = None, key: object = None, **options: Any
     ) -> RecordMetadata:
-        """Any: the options are those of `send`."""
+        # Any: the options are those of `send`
         return await (await self.send(topic, value, key, **options))
 
     def create_batch(self) -> BatchBuilder:

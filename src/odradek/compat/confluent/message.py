@@ -46,10 +46,9 @@ class TopicPartition:
 
 
 class Message:
-    """What was read or sent; or an error, then `error()` is one and the rest is of no meaning.
+    """What was read or sent; or an error, then `error()` is one and the rest is of no meaning."""
 
-    Any: key, value and headers are bytes and pairs until a program sets what it has made of them.
-    """
+    # Any: key, value and headers are bytes and pairs until a program sets what it has made of them.
 
     def __init__(
         self,

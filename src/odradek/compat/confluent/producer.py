@@ -28,9 +28,8 @@ Delivered = Callable[[KafkaError | None, Message], object]
 
 
 class Producer:
-    """Any: configs are of the types that their names suggest; serializers may be among them, and headers are a dict or
-    pairs, with text or bytes in them.
-    """
+    # Any: configs are of the types that their names suggest; serializers may be among them, and headers are a dict or
+    # pairs, with text or bytes in them.
 
     def __init__(self, config: Mapping[str, Any] | None = None, /, **more: Any) -> None:
         given = {**(config or {}), **{name.replace("_", "."): value for name, value in more.items()}}

@@ -37,10 +37,9 @@ _STATES = {STABLE: MemberState.STABLE, JOINING: MemberState.REBALANCING, RECONCI
 
 
 class KafkaConsumer:
-    """Iterate over it, or `poll` for a dict of lists. Without a group it reads all partitions of its topics.
+    """Iterate over it, or `poll` for a dict of lists. Without a group it reads all partitions of its topics."""
 
-    Any: configs are of the types that their names suggest, and keys and values of what the deserializers make.
-    """
+    # Any: configs are of the types that their names suggest, and keys and values of what the deserializers make.
 
     def __init__(self, *topics: str, **given: Any) -> None:
         self.config = {"api_version": None, **given}

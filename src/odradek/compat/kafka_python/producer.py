@@ -19,10 +19,9 @@ NEWEST_MAGIC = 2
 
 
 class KafkaProducer:
-    """`config` is what was given; names that kafka-python has and this has not are in docs/compat.md.
+    """`config` is what was given; names that kafka-python has and this has not are in docs/compat.md."""
 
-    Any: configs are of the types that their names suggest, and keys and values of what the serializers take.
-    """
+    # Any: configs are of the types that their names suggest, and keys and values of what the serializers take.
 
     def __init__(self, **given: Any) -> None:
         self.config = {"api_version": None, **given}

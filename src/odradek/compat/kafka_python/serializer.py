@@ -35,7 +35,7 @@ class Always:
     def serialize(self, topic: str, headers: Headers, value: object) -> object:
         return self._function(value)
 
-    def deserialize(self, topic: str, headers: Headers, data: bytes | None) -> Any:
+    def deserialize(self, topic: str, headers: Headers, data: bytes | None) -> object:
         return self._function(data)
 
 
@@ -49,7 +49,7 @@ class WithoutHeaders:
     def serialize(self, topic: str, headers: Headers, value: object) -> object:
         return self._given.serialize(topic, value)
 
-    def deserialize(self, topic: str, headers: Headers, data: bytes | None) -> Any:
+    def deserialize(self, topic: str, headers: Headers, data: bytes | None) -> object:
         return self._given.deserialize(topic, data)
 
 
