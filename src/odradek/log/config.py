@@ -8,7 +8,6 @@ from odradek.records.rules import NO_LIMIT_MS, ProduceRules
 
 COMPACT = "compact"
 DELETE = "delete"
-UNLIMITED = -1
 
 
 class LogConfig(Snapshot, of=topic.TABLE):

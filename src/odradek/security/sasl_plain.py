@@ -8,7 +8,6 @@ from odradek.config.jaas import LoginModule
 from odradek.security.mechanism import SaslAuthenticationFailed
 from odradek.security.principal import USER, Principal
 
-MECHANISM = "PLAIN"
 LOGIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _USER_OPTION = "user_"
 

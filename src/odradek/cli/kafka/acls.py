@@ -8,7 +8,6 @@ from odradek.cli.kafka.options import Given, Misuse, Options, flag, value
 from odradek.cli.kafka.tool import opened_admin, tool
 
 ACTIONS = ("list", "add", "remove")
-RESOURCES = ("topic", "group", "cluster", "delegation-token", "transactional-id", "user-principal")
 
 OPTIONS = Options(
     "kafka-acls.sh",

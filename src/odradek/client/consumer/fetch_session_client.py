@@ -39,15 +39,6 @@ EPOCH_MAX = 2**31 - 1
 TOPIC_IDS_VERSION = 13
 NAMES_VERSION_MAX = TOPIC_IDS_VERSION - 1
 
-ENDS_SESSION = frozenset(
-    (
-        errors.InvalidFetchSessionEpoch.code,
-        errors.FetchSessionTopicIdError.code,
-        errors.UnknownTopicId.code,
-        errors.InconsistentTopicId.code,
-    )
-)
-
 
 class FetchAsk(NamedTuple):
     """What is asked of one partition: a session remembers it until it changes."""

@@ -127,10 +127,6 @@ class ConsumerSession(SessionLoop):
         while self._asynchronous and self._asynchronous[0].is_done:
             self.outcomes.append(self._asynchronous.popleft())
 
-    @property
-    def has_commits_under_way(self) -> bool:
-        return bool(self._asynchronous)
-
     async def finish_commits(self, timeout_ms: int) -> None:
         """Until those that were begun are done."""
         await self.until(lambda: not self._asynchronous, timeout_ms)
