@@ -4,7 +4,7 @@ import argparse
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek.cli.client import record_decode, record_filter, record_format, record_json
@@ -26,6 +26,8 @@ RECORD = ConsumerRecord(
     leader_epoch=5,
 )
 NULLS = ConsumerRecord("t", 0, 0, timestamp=-1)
+
+SAME_EXAMPLES = settings(deadline=None, derandomize=True)
 
 
 @pytest.mark.parametrize(
@@ -73,6 +75,7 @@ def test_a_format_that_is_none(text, told):
         record_format.compiled(text)
 
 
+@SAME_EXAMPLES
 @given(st.binary())
 def test_escaped_bytes_come_back(data):
     assert unescaped(escaped(data).encode()) == data
@@ -87,6 +90,7 @@ def test_what_is_shown():
 nullable_bytes = st.none() | st.binary() | st.text().map(str.encode)
 
 
+@SAME_EXAMPLES
 @given(nullable_bytes, nullable_bytes, st.lists(st.tuples(st.text(), nullable_bytes)))
 def test_a_line_of_json_gives_the_very_record_back(key, value, headers):
     record = ConsumerRecord("t", 1, 2, timestamp=3, key=key, value=value, headers=headers)
@@ -172,6 +176,7 @@ def test_decoders_of_key_and_value():
     assert both.value(b"1").value == 1
 
 
+@SAME_EXAMPLES
 @given(st.dictionaries(st.text(), st.integers()) | st.just({"base64": "AAAA"}))
 def test_what_was_decoded_is_written_as_the_same_document(document):
     data = json.dumps(document).encode()
