@@ -711,7 +711,8 @@ class TestTransactions:
                 raise ZeroDivisionError
             with transactional.transaction(consumer):
                 copied(consumer, transactional, topic, 10)
-            assert consumer.committed([TopicPartition(topic, 0)])[TopicPartition(topic, 0)].offset == 10
+            consumer.seek_to_committed()  # it waits until the coordinator has written what was committed
+            assert consumer.position(TopicPartition(topic, 0)) == 10
         assert [value for value in committed(read, topic, 20) if value.startswith(b"copy")] == [
             b"copy of %d" % number for number in range(10)
         ]

@@ -116,9 +116,14 @@ class Caller(Polling):
         self.in_hand.drop(places or session.state.assigned())
 
     async def seek_to_committed(self, partitions: Iterable[TopicPartition], timeout: float | None) -> None:
+        """What a transaction has committed counts, also if the coordinator has not written it yet: what is read again
+        would be written a second time.
+        """
         session = await self._begin()
+        self._check_group()
         places = [place_of(each) for each in partitions] or sorted(session.state.assigned())
-        committed = await self.committed(places, timeout)
+        timeout_ms = self._timeout_ms(timeout)
+        committed = await Do(lambda session: session.committed(places, timeout_ms, is_stable=True))
         for place in places:
             target = committed.get(place) or session.state.began_at(place)
             if target is not None:  # else nothing was read of it

@@ -49,15 +49,19 @@ class CommitCall:
 
 
 class FetchCall:
-    """Asks what is committed: `found` has an entry for each partition once it is done, unless there is an `error`."""
+    """Asks what is committed: `found` has an entry for each partition once it is done, unless there is an `error`.
 
-    __slots__ = ("error", "found", "open", "when_done")
+    `is_stable`: what a transaction may still change is waited for, whatever the consumer's isolation level.
+    """
+
+    __slots__ = ("error", "found", "is_stable", "open", "when_done")
 
     def __init__(
         self, places: Iterable[TopicPartition], when_done: "Callable[[FetchCall], object]" = _nobody_waits
     ) -> None:
         self.open = set(places)
         self.found: dict[TopicPartition, OffsetAndMetadata | None] = {}
+        self.is_stable = False
         self.error: KafkaError | None = None
         self.when_done = when_done
 

@@ -310,7 +310,8 @@ class OffsetCommits(GroupRequests):
     def _fetch(self, who: Identity, destination: Destination, now_ms: int) -> None:
         topics = by_topic({place for call in self._fetches for place in call.open})
         version = min(self._versions[OffsetFetchRequest.api_key], NAMES_TOPICS)
-        request = OffsetFetchRequest(require_stable=self._require_stable and version >= STABLE_OFFSETS)
+        is_stable = self._require_stable or any(call.is_stable for call in self._fetches)
+        request = OffsetFetchRequest(require_stable=is_stable and version >= STABLE_OFFSETS)
         if version >= SEVERAL_GROUPS:
             group = OffsetFetchRequestGroup(
                 group_id=self._group_id,

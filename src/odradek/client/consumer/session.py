@@ -150,9 +150,13 @@ class ConsumerSession(SessionLoop):
         if not is_done:
             raise self._late("The offsets were not committed", timeout_ms)
 
-    async def committed(self, places: Places, timeout_ms: int) -> dict[TopicPartition, OffsetAndMetadata | None]:
+    async def committed(
+        self, places: Places, timeout_ms: int, *, is_stable: bool = False
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """`is_stable`: also of a transaction whose commit was answered, and whose offsets may not be written yet."""
         group = self.the_group()
         call = group.commits.fetch([TopicPartition(*place) for place in places])
+        call.is_stable = is_stable
         self.step()
         try:
             is_done = await self.until(lambda: call.is_done, timeout_ms)

@@ -192,6 +192,14 @@ def test_offsets_are_fetched_with_the_members_epoch(story):
     assert story.core.fetched == {T0: OffsetAndMetadata(5), T1: None} and story.sent == []
 
 
+@pytest.mark.parametrize("is_stable", [False, True])
+def test_who_reads_what_is_uncommitted_may_still_ask_for_what_is_stable(story, is_stable):
+    story.core._require_stable = False
+    story.core.fetch([T0]).is_stable = is_stable
+    story.pump()
+    assert story.answer(fetched((0, 5, 0))).require_stable is is_stable
+
+
 def test_a_classic_member_does_not_say_who_fetches(story):
     story.who = Identity("me", 3)
     story.core.fetch([T0])
