@@ -17,6 +17,7 @@ from typing import NamedTuple
 import differences
 from odradek.protocol import apis, registry, whole
 from odradek.protocol.declare import Struct
+from odradek.protocol.errors import ConcurrentTransactions
 from odradek.protocol.field import ARRAY, STRUCT
 from odradek.protocol.json_form import from_json, to_json
 from odradek.protocol.messages.header import RequestHeader
@@ -29,7 +30,8 @@ from odradek.records.writer import record_batch
 
 FILE = Path(__file__).parents[1] / "golden" / "data" / "behaviour.jsonl.gz"
 CLOSED = "connection closed"
-INIT_PRODUCER_ID = 22
+INIT_PRODUCER_ID, END_TXN = 22, 26
+MARKERS_S_MAX = 20
 COLUMNS = {"3.3": "kafka_3_3_2", "4.3": "kafka_4_3_0"}
 
 PROPERTIES = {
@@ -119,10 +121,19 @@ class Case(NamedTuple):
         )
         request_type = registry.request(api.key)
         body = from_json(request_type, _only_carried(request_type, request["body"], version), version)
-        answer = ask(self.name, b"".join(whole.encode_request(header, body)))
+        frame = b"".join(whole.encode_request(header, body))
+        answer = ask(self.name, frame)
+        deadline = time.monotonic() + MARKERS_S_MAX
+        while self._is_too_early(api.key, _answer_codes(answer, api.key, version)) and time.monotonic() < deadline:
+            answer = ask(self.name, frame)
         if api.key == INIT_PRODUCER_ID:
             self.handed_out.append(whole.decode_response(answer, api.key, version)[1].producer_id)
         return _answer_codes(answer, api.key, version)
+
+    def _is_too_early(self, key, codes):
+        """The markers of the end before are still being written, as they were not when the case was recorded."""
+        told = (".errorCode", ConcurrentTransactions.code)
+        return key == END_TXN and told in codes and not any(told in each for each in self.expected)
 
     def _skip_producer_ids(self, ask):
         header = RequestHeader(
