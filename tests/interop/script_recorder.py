@@ -76,7 +76,7 @@ class JavaTools:
     def close(self):
         if self._process is not None:
             self._process.kill()
-            self._process.wait()
+            self._process.wait(timeout=30)
             self._process = None
 
 

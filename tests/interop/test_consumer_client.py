@@ -695,7 +695,7 @@ class TestThreads:
             waker.start()
             with pytest.raises(Wakeup):
                 consumer.poll(SECONDS_MAX)
-            waker.join()
+            waker.join(SECONDS_MAX)
             consumer.wakeup()
             with pytest.raises(Wakeup):
                 consumer.poll(SECONDS_MAX)
@@ -718,7 +718,7 @@ class TestThreads:
             until(refused)
             assert consumer.state in ("stable", "unsubscribed")
             consumer.wakeup()
-            polling.join()
+            polling.join(SECONDS_MAX)
 
     def test_a_closed_one_says_so(self, cluster):
         consumer = cluster.consumer()

@@ -124,4 +124,4 @@ def schema_registry(*, certificate=None):
             yield registry
         finally:
             server.shutdown()
-            thread.join()
+            thread.join(30)
