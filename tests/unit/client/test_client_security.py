@@ -204,7 +204,7 @@ def endpoint(answer):
             yield f"http://127.0.0.1:{server.server_port}/token", got
         finally:
             server.shutdown()
-            thread.join()
+            thread.join(30)
 
 
 def test_a_function_gives_the_token_each_time():
