@@ -56,6 +56,7 @@ from odradek.client.admin.transactions import (
     TransactionListing,
 )
 from odradek.client.offsets import OffsetAndMetadata
+from odradek.client.producer.prepared_transaction import PreparedTransaction
 from odradek.protocol.vocabulary import (
     AclOperation,
     AclPermissionType,
@@ -106,6 +107,7 @@ __all__ = [
     "PartitionDescription",
     "PartitionReassignment",
     "PatternType",
+    "PreparedTransaction",
     "ProducerIdAndEpoch",
     "ProducerState",
     "QuorumInfo",

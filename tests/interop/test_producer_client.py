@@ -12,6 +12,7 @@ import clusters
 import pytest
 
 from odradek import KafkaConsumer, KafkaProducer, ProducerRecord, TopicPartition, aio, errors
+from odradek.admin import PreparedTransaction
 from odradek.client.admin.admin_client import AdminClient
 from odradek.client.group_metadata import ConsumerGroupMetadata
 from odradek.client.host.errors import OwnThreadError
@@ -592,12 +593,60 @@ class TestMany:
         producer.send_arrow(topic, pa.table({"value": [b"two"], "partition": [2]})).result(SECONDS_MAX)
         assert b"two" in [each.value for each in read(topic) if each.partition == 2]
 
+    def test_a_table_that_names_its_topics(self, producer, topics, topic, read):
+        """Keys, headers and places may be null, columns are in chunks, strings are as good as bytes."""
+        pa = pytest.importorskip("pyarrow")
+        other = next(topics)
+        headers = pa.array(
+            [[("h", b"1"), ("h", None)], None, [], None],
+            pa.large_list(pa.struct([("key", pa.large_string()), ("value", pa.large_binary())])),
+        )
+        rows = {
+            "topic": pa.array([topic, other, topic, topic]),
+            "key": pa.array(["k", None, "k", None], pa.large_string()),
+            "value": pa.array(["first", None, "second", ""]),
+            "headers": headers,
+            "partition": pa.array([2, None, None, 1], pa.int64()),
+        }
+        table = pa.concat_tables([pa.table(rows).slice(0, 2), pa.table(rows).slice(2)])
+        many = producer.send_arrow(None, table)
+        assert {each.topic for each in many.result(SECONDS_MAX)} == {topic, other}
+        assert len(many) == 4 and many.failures() == []
+        found = {each.value: (each.partition, each.key, list(each.headers)) for each in read(topic)}
+        assert found[b"first"] == (2, b"k", [("h", b"1"), ("h", None)])
+        assert found[b"second"] == (partition_for(b"k", PARTITIONS), b"k", [])
+        assert found[b""] == (1, None, [])
+
+    def test_a_table_goes_where_the_partitioner_says(self, cluster, topic, read):
+        pa = pytest.importorskip("pyarrow")
+        table = pa.table({"value": [b"%d" % number for number in range(6)], "key": [b"same"] * 6})
+        with made(cluster, partitioner=RoundRobinPartitioner()) as client:
+            client.send_arrow(topic, table).result(SECONDS_MAX)
+        assert sorted(each.partition for each in read(topic)) == [0, 0, 1, 1, 2, 2]
+
+    @pytest.mark.parametrize(
+        ("column", "why"),
+        [
+            ({"topic": [None, "t"]}, "1 rows name no topic"),
+            ({"topic": ["t", "t"], "partition": [0, -1]}, "partition -1 is less than 0"),
+            ({"partition": [0, 1]}, "have a column topic"),
+            ({"topic": ["t", "t"], "colour": [0, 1]}, "colour"),
+        ],
+    )
+    def test_a_table_that_cannot_be_sent(self, producer, column, why):
+        pa = pytest.importorskip("pyarrow")
+        with pytest.raises(ValueError, match=why):
+            producer.send_arrow(None, pa.table({"value": [b"a", b"b"], **column}))
+
 
 @pytest.fixture
 def transactional(cluster):
     with made(cluster, transactional_id=f"id-{next(_numbers)}") as client:
         client.init_transactions(SECONDS_MAX)
         yield client
+
+
+NOT_OPEN = (errors.ProducerFenced, errors.InvalidProducerEpoch, errors.InvalidTxnState)
 
 
 def copied(consumer, producer, topic, count):
@@ -716,6 +765,62 @@ class TestTransactions:
         assert [value for value in committed(read, topic, 20) if value.startswith(b"copy")] == [
             b"copy of %d" % number for number in range(10)
         ]
+
+    def test_a_prepared_transaction_is_committed_by_somebody_else(self, cluster, admin, topic, read):
+        """Its producer is closed by then: the end needs no more than what it has told."""
+        group, place = f"group-{next(_numbers)}", TopicPartition(topic, 0)
+        with made(cluster, transactional_id=f"id-{next(_numbers)}", linger_ms=60_000) as client:
+            client.init_transactions(SECONDS_MAX)
+            client.begin_transaction()
+            for index in range(PARTITIONS):
+                client.send(topic, b"v", partition=index)
+            client.send_offsets_to_transaction({place: 5}, ConsumerGroupMetadata(group))
+            prepared = client.prepare_transaction(SECONDS_MAX)
+            with pytest.raises(TransactionStateError, match="init_transactions"):
+                client.send(topic, b"more")
+        assert len(read(topic)) == 3 and not read(topic, "read_committed")
+        told = PreparedTransaction(*json.loads(json.dumps(prepared)))
+        admin.complete_transactions([told], is_commit=True, timeout=SECONDS_MAX).raise_any()
+        assert committed(read, topic, 3) == [b"v"] * 3
+        assert admin.list_group_offsets(group, require_stable=True)[group][place].offset == 5
+        admin.complete_transactions([told], is_commit=True, timeout=SECONDS_MAX).raise_any()
+        (refused,) = admin.complete_transactions([told], is_commit=False, timeout=SECONDS_MAX).errors.values()
+        assert isinstance(refused, NOT_OPEN)
+
+    def test_a_prepared_transaction_is_aborted_by_somebody_else(self, transactional, admin, topic, read):
+        transactional.begin_transaction()
+        transactional.send(topic, b"never")
+        prepared = transactional.prepare_transaction(SECONDS_MAX)
+        admin.complete_transactions([prepared], is_commit=False, timeout=SECONDS_MAX).raise_any()
+        transactional.init_transactions(SECONDS_MAX)
+        with transactional.transaction():
+            transactional.send(topic, b"after")
+        assert committed(read, topic, 1) == [b"after"]
+
+    def test_what_was_prepared_and_begun_anew_cannot_be_committed(self, transactional, admin, topic, read):
+        """A second attempt has the same transactional id: it aborts the first one, also when that has prepared."""
+        transactional.begin_transaction()
+        transactional.send(topic, b"first")
+        first = transactional.prepare_transaction(SECONDS_MAX)
+        transactional.init_transactions(SECONDS_MAX)
+        transactional.begin_transaction()
+        transactional.send(topic, b"second")
+        second = transactional.prepare_transaction(SECONDS_MAX)
+        (refused,) = admin.complete_transactions([first], is_commit=True, timeout=SECONDS_MAX).errors.values()
+        assert isinstance(refused, NOT_OPEN)
+        admin.complete_transactions([second], is_commit=True, timeout=SECONDS_MAX).raise_any()
+        assert committed(read, topic, 1) == [b"second"]
+
+    def test_a_producer_commits_what_it_has_prepared(self, transactional, admin, topic, read):
+        transactional.begin_transaction()
+        empty = transactional.prepare_transaction(SECONDS_MAX)
+        assert empty.is_empty and not admin.complete_transactions([empty], is_commit=True)
+        transactional.commit_transaction(SECONDS_MAX)
+        transactional.begin_transaction()
+        transactional.send(topic, b"v")
+        transactional.prepare_transaction(SECONDS_MAX)
+        transactional.commit_transaction(SECONDS_MAX)
+        assert committed(read, topic, 1) == [b"v"]
 
     def test_offsets_of_an_aborted_transaction_are_not(self, transactional, admin, topic):
         group = f"group-{next(_numbers)}"

@@ -121,6 +121,7 @@ class AdminClient:
     describe_producers = _blocking(transactions.describe_producers)
     abort_transaction = _blocking(transactions.abort_transaction)
     fence_producers = _blocking(transactions.fence_producers)
+    complete_transactions = _blocking(transactions.complete_transactions)
     force_terminate_transaction = _blocking(transactions.force_terminate_transaction)
 
     elect_leaders = _blocking(elections.elect_leaders)

@@ -113,6 +113,7 @@ class AdminClient:
     describe_producers = _awaited(transactions.describe_producers)
     abort_transaction = _awaited(transactions.abort_transaction)
     fence_producers = _awaited(transactions.fence_producers)
+    complete_transactions = _awaited(transactions.complete_transactions)
     force_terminate_transaction = _awaited(transactions.force_terminate_transaction)
 
     elect_leaders = _awaited(elections.elect_leaders)

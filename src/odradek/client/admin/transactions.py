@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from odradek.channel.core import Destination, broker
+from odradek.channel.core import ByVersion, Destination, broker
 from odradek.client.admin.asking import Asker, outcome
 from odradek.client.admin.by_version import from_version
 from odradek.client.admin.cluster import describe_cluster
@@ -11,8 +11,10 @@ from odradek.client.admin.results import Results
 from odradek.client.admin.routing import COORDINATOR_PASSING, at_coordinators, at_leaders
 from odradek.client.consumer.subscription import by_topic
 from odradek.client.core import TRANSACTION
+from odradek.client.producer.prepared_transaction import PreparedTransaction
 from odradek.protocol.errors import ConcurrentTransactions, KafkaError, UnknownTopicOrPartition
 from odradek.protocol.messages.k22_init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from odradek.protocol.messages.k26_end_txn import EndTxnRequest, EndTxnResponse
 from odradek.protocol.messages.k27_write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
@@ -34,6 +36,8 @@ from odradek.protocol.messages.k66_list_transactions import ListTransactionsRequ
 from odradek.protocol.topic_partition import TopicPartition
 
 _NO_FILTER = -1
+V2 = 2
+V1_MAX = 4  # of EndTxn: the next one bumps the epoch, as transactions of version 2 want it
 _DURATIONS_FROM, _PATTERNS_FROM = 1, 2  # the versions of ListTransactions that have these filters
 
 
@@ -229,9 +233,44 @@ async def fence_producers(
     return await at_coordinators(asker, TRANSACTION, transactional_ids, ask, timeout, passing)
 
 
+async def complete_transactions(
+    asker: Asker, prepared: Iterable[PreparedTransaction], *, is_commit: bool, timeout: float | None = None
+) -> Results[str, None]:
+    """Ends transactions that their producers have prepared, each with an outcome of its own by its transactional id.
+
+    ProducerFenced, InvalidProducerEpoch, InvalidTxnState or InvalidProducerIdMapping: it is not open any more. Another
+    producer has taken the transactional id, `transaction.timeout.ms` has passed, or it was ended the other way.
+    """
+    waiting = {each.transactional_id: each for each in prepared if not each.is_empty}
+
+    async def ask(where: Destination, some: list[str], timeout_ms: int) -> Mapping[str, KafkaError | None]:
+        return {name: await ended(where, waiting[name], timeout_ms) for name in some}
+
+    async def ended(where: Destination, one: PreparedTransaction, timeout_ms: int) -> KafkaError | None:
+        try:
+            response = await asker.send(where, _end_txn(one, is_commit), EndTxnResponse, timeout_ms)
+        except KafkaError as error:
+            return error
+        return outcome(response.error_code, None, None)
+
+    passing = (*COORDINATOR_PASSING, ConcurrentTransactions)
+    return await at_coordinators(asker, TRANSACTION, waiting, ask, timeout, passing)
+
+
 async def force_terminate_transaction(asker: Asker, transactional_id: str, *, timeout: float | None = None) -> None:
     """Ends the open transaction of a transactional id, by fencing its producer."""
     (await fence_producers(asker, [transactional_id], timeout=timeout)).raise_any()
+
+
+def _end_txn(prepared: PreparedTransaction, is_commit: bool) -> ByVersion:
+    """In the version of its transaction: version 2 has the coordinator bump the epoch."""
+    request = EndTxnRequest(
+        transactional_id=prepared.transactional_id,
+        producer_id=prepared.producer_id,
+        producer_epoch=prepared.producer_epoch,
+        committed=is_commit,
+    )
+    return ByVersion(request.api_key, lambda _: request, None if prepared.transaction_version >= V2 else V1_MAX)
 
 
 def _version_of(request: ListTransactionsRequest) -> int:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from odradek.client.consumer.asyncio_consumer import KafkaConsumer
     from odradek.client.offsets import Offsets
     from odradek.client.producer.partitioners import Given
+    from odradek.client.producer.prepared_transaction import PreparedTransaction
     from odradek.client.producer.producer_metrics import MetricName
     from odradek.client.producer.serializer_types import Serializer
 
@@ -255,18 +256,21 @@ class KafkaProducer(Generic[K, V]):
         return rows.future()
 
     async def send_arrow(
-        self, topic: str, data: "pa.Table | pa.RecordBatch", *, partition: int | None = None
+        self, topic: str | None, data: "pa.Table | pa.RecordBatch", *, partition: int | None = None
     ) -> ManyFuture:
-        """The rows of a table: columns value, and if they are there key, headers, timestamp and partition."""
-        from odradek.client.producer.sending_arrow import check_columns, whole_batches
+        """The rows of a table: columns value, and if they are there key, headers, timestamp and partition; without a
+        `topic` they name theirs in a column topic.
+        """
+        from odradek.client.producer.sending_arrow import check_columns, last_partition, pieces, whole_batches
 
-        check_columns(data)
+        check_columns(topic, data)
         deadline = Deadline(self._settings.max_block_ms)
-        session = await self._session_with(topic, partition, deadline)
         spans = []
-        for batch in whole_batches(session, topic, data, partition):
-            is_taken = session.pool.take(batch.size)
-            spans.append(batch.add(batch.size if is_taken else await self._memory(session, batch.size, deadline)))
+        for name, piece in pieces(topic, data):
+            session = await self._session_with(name, last_partition(piece, partition), deadline)
+            for batch in whole_batches(session, self._preparing, name, piece, partition):
+                is_taken = session.pool.take(batch.size)
+                spans.append(batch.add(batch.size if is_taken else await self._memory(session, batch.size, deadline)))
         return ManyFuture(spans)
 
     async def flush(self, timeout: float | None = None) -> None:
@@ -298,6 +302,11 @@ class KafkaProducer(Generic[K, V]):
         timeout_ms = self._block_ms(timeout)
         await self._begun()
         await self._host.run(lambda session: session.transactions().send_offsets(offsets, group_metadata, timeout_ms))
+
+    async def prepare_transaction(self, timeout: float | None = None) -> "PreparedTransaction":
+        timeout_ms = self._block_ms(timeout)
+        (await self._begun()).accumulator.is_plain = False
+        return await self._host.run(lambda session: session.transactions().prepare_transaction(timeout_ms))
 
     async def commit_transaction(self, timeout: float | None = None) -> None:
         timeout_ms = self._block_ms(timeout)

@@ -19,6 +19,7 @@ from odradek.reactor.pending import Pending
 
 if TYPE_CHECKING:
     from odradek.client.offsets import Offsets
+    from odradek.client.producer.prepared_transaction import PreparedTransaction
     from odradek.client.producer.session import ProducerSession
 
 FEATURE = "transaction.version"
@@ -109,7 +110,7 @@ class Identity:
         await self._until(lambda: self.is_begun or self._unsupported is not None, deadline_ms, "init_transactions")
         if self._unsupported is not None:
             raise self._unsupported
-        if self.manager.state is State.UNINITIALIZED:
+        if self.manager.state in (State.UNINITIALIZED, State.PREPARED):
             self.manager.initialize()
         elif self.manager.state is not State.INITIALIZING:
             raise TransactionStateError("init_transactions was called before: once is enough")
@@ -125,6 +126,19 @@ class Identity:
         self._session.wake()
         await self._until(lambda: not manager.has_asks, deadline_ms, "send_offsets_to_transaction")
         self._raise_error()
+
+    async def prepare_transaction(self, timeout_ms: int) -> "PreparedTransaction":
+        manager = self._checked()
+        if manager.state is not State.IN_TRANSACTION:
+            raise TransactionStateError(f"There is no transaction to prepare ({manager.state.value})")
+        deadline_ms = self._now_ms() + timeout_ms
+        while await self._session.flush(max(0, deadline_ms - self._now_ms())):
+            self._raise_error()
+            if self._now_ms() >= deadline_ms:
+                raise errors.RequestTimedOut("prepare_transaction: not all records were delivered in time")
+        await self._until(lambda: not manager.has_asks, deadline_ms, "prepare_transaction")
+        self._raise_error()
+        return manager.prepare()
 
     async def commit_transaction(self, timeout_ms: int) -> None:
         """A commit whose time is up goes on: called again, it waits on."""
@@ -165,7 +179,8 @@ class Identity:
         """Any thread: it only looks."""
         manager = self._checked()
         if manager.state is not State.IN_TRANSACTION:
-            first = "init_transactions()" if manager.state is State.UNINITIALIZED else "begin_transaction()"
+            is_new = manager.state in (State.UNINITIALIZED, State.PREPARED)
+            first = "init_transactions()" if is_new else "begin_transaction()"
             raise TransactionStateError(
                 f"A record is sent in a transaction: call {first} first ({manager.state.value})"
             )

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from odradek.client.consumer.kafka_consumer import KafkaConsumer
     from odradek.client.offsets import Offsets
     from odradek.client.producer.partitioners import Given
+    from odradek.client.producer.prepared_transaction import PreparedTransaction
     from odradek.client.producer.producer_metrics import MetricName
     from odradek.client.producer.serializer_types import Serializer
 
@@ -254,19 +255,23 @@ class KafkaProducer(Generic[K, V]):
                 rows.note(self.send(rows.next_record()))
         return rows.future()
 
-    def send_arrow(self, topic: str, data: "pa.Table | pa.RecordBatch", *, partition: int | None = None) -> ManyFuture:
-        """The rows of a table: columns value, and if they are there key, headers, timestamp and partition. Keys and
-        values are binary columns; serializers and interceptors do not see them.
+    def send_arrow(
+        self, topic: str | None, data: "pa.Table | pa.RecordBatch", *, partition: int | None = None
+    ) -> ManyFuture:
+        """The rows of a table: columns value, and if they are there key, headers, timestamp and partition; without a
+        `topic` they name theirs in a column topic. Keys and values are binary or string columns; serializers and
+        interceptors do not see them. A row without a partition goes where its key, or the partitioner, says.
         """
-        from odradek.client.producer.sending_arrow import check_columns, whole_batches
+        from odradek.client.producer.sending_arrow import check_columns, last_partition, pieces, whole_batches
 
-        check_columns(data)
+        check_columns(topic, data)
         deadline = self.deadline()
-        session = self.session_with(topic, partition, deadline)
         spans = []
-        for batch in whole_batches(session, topic, data, partition):
-            taken = batch.size if session.pool.take(batch.size) else self.memory(batch.size, deadline)
-            spans.append(batch.add(taken))
+        for name, piece in pieces(topic, data):
+            session = self.session_with(name, last_partition(piece, partition), deadline)
+            for batch in whole_batches(session, self._preparing, name, piece, partition):
+                taken = batch.size if session.pool.take(batch.size) else self.memory(batch.size, deadline)
+                spans.append(batch.add(taken))
         return ManyFuture(spans)
 
     def flush(self, timeout: float | None = None) -> None:
@@ -283,8 +288,8 @@ class KafkaProducer(Generic[K, V]):
     # Transactions
 
     def init_transactions(self, timeout: float | None = None) -> None:
-        """Once, before the first transaction: fences other producers with this transactional.id, and ends what they
-        have left open.
+        """Once, before the first transaction, and after one that was prepared: fences other producers with this
+        transactional.id, and ends what they have left open.
         """
         session = self._begun()
         transactions = session.transactions()
@@ -303,6 +308,18 @@ class KafkaProducer(Generic[K, V]):
         session = self._begun()
         transactions = session.transactions()
         self._host.run(lambda _: transactions.send_offsets(offsets, group_metadata, self._block_ms(timeout)))
+
+    def prepare_transaction(self, timeout: float | None = None) -> "PreparedTransaction":
+        """Waits until all of the transaction is written, and leaves it open. What is returned is enough to end it, in
+        any process: `AdminClient.complete_transactions`. `transaction.timeout.ms` goes on counting.
+
+        This producer sends nothing more until `init_transactions` makes it a new one, which aborts what was not ended,
+        or until its own `commit_transaction` or `abort_transaction`. `close` leaves the transaction open.
+        """
+        session = self._begun()
+        session.accumulator.is_plain = False
+        transactions = session.transactions()
+        return self._host.run(lambda _: transactions.prepare_transaction(self._block_ms(timeout)))
 
     def commit_transaction(self, timeout: float | None = None) -> None:
         session = self._begun()

@@ -7,6 +7,7 @@ from odradek.client.producer import record_future
 from odradek.client.producer.accumulator import GatheredBatch
 from odradek.client.producer.record_metadata import RecordMetadata
 from odradek.protocol.errors import KafkaError
+from odradek.protocol.topic_partition import TopicPartition
 
 Span = tuple[GatheredBatch, int, int]  # a batch, the number of the first record in it, how many stand side by side
 
@@ -41,6 +42,11 @@ class ManyFuture:
             if error is not None:
                 return error
         return None
+
+    def failures(self) -> list[tuple[TopicPartition, KafkaError]]:
+        """Where records were refused, and why, of those that have their outcome. Never waits."""
+        outcomes = ((span, record_future.wait(span, 0)) for span in self._each() if span.done())
+        return [(span.batch.queue.place, error) for span, error in outcomes if error is not None]
 
     def __await__(self) -> Generator[object, None, list[RecordMetadata]]:
         for span in self._each():

@@ -97,6 +97,17 @@ class Preparing:
             raise ValueError(f"the partitioner chose partition {chosen} of topic {record.topic}, which has {count}")
         return chosen
 
+    def places(
+        self, topic: str, keys: Sequence[bytes | None], values: Sequence[bytes | None], session: ProducerSession
+    ) -> list[int]:
+        """The partitions that the program's own partitioner chooses for bytes, row by row."""
+        records = [ProducerRecord(topic, value, key) for key, value in zip(keys, values, strict=True)]
+        if records and self.asks_again(records[0]):
+            told: Any = self.partitioner  # Any: as in `again`
+            before = self._partition(records[0], records[0].key, records[0].value, session)
+            told.on_new_batch(topic, session.metadata.cluster, before)
+        return [self._partition(record, record.key, record.value, session) for record in records]
+
     def told(self, callback: UserCallback | None) -> Callable[[RecordFuture], object] | None:
         """What is called when the record has its outcome: first the interceptors, then the program's callback."""
         if not self._on_ack and callback is None:

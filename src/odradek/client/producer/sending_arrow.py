@@ -4,28 +4,51 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from odradek.client.host.session import closed
-from odradek.client.producer.accumulator import NO_PARTITION, Accumulator, Topic
+from odradek.client.producer.accumulator import NO_PARTITION, Topic
 from odradek.client.producer.many_future import Span
 from odradek.client.producer.sent_batch import SentBatch
 from odradek.client.producer.session import ProducerSession
 from odradek.records import layout
+from odradek.records.arrow import BinaryColumn
 from odradek.records.build import build_record_batch
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from odradek.client.producer.sending import Preparing
+
 COLUMNS = frozenset(("value", "key", "headers", "timestamp", "partition"))
 
 
+def pieces(topic: str | None, data: "pa.Table | pa.RecordBatch") -> "Iterator[tuple[str, pa.RecordBatch]]":
+    """The rows by their topic, in an order that keeps that of each topic; without a `topic` the rows name theirs."""
+    for piece in data.to_batches() if hasattr(data, "to_batches") else [data]:
+        if topic is not None:
+            yield topic, piece
+            continue
+        named = piece.column("topic").dictionary_encode()
+        names = named.dictionary.to_pylist()
+        for code, rows in _grouped(piece.drop_columns(["topic"]), named.indices):
+            yield names[code], rows
+
+
+def last_partition(piece: "pa.RecordBatch", partition: int | None) -> int | None:
+    """The highest that the rows name: the topic has to have it."""
+    if partition is not None or "partition" not in piece.schema.names:
+        return partition
+    from pyarrow import compute
+
+    highest: int | None = compute.max(piece.column("partition")).as_py()
+    return highest
+
+
 def whole_batches(
-    session: ProducerSession, topic: str, data: "pa.Table | pa.RecordBatch", partition: int | None
+    session: ProducerSession, preparing: "Preparing", topic: str, piece: "pa.RecordBatch", partition: int | None
 ) -> "Iterator[WholeBatch]":
-    """The batches of a table for a topic that is known, one after the other: each needs memory, then it is added."""
+    """The batches of rows for a topic that is known, one after the other: each needs memory, then it is added."""
     known = session.accumulator.topics[topic]
-    pieces = data.to_batches() if hasattr(data, "to_batches") else [data]
-    for piece in pieces:
-        for place, rows in _placed(session.accumulator, known, piece, partition):
-            yield from _built(session, known, place, rows)
+    for place, rows in _placed(session, preparing, known, piece, partition):
+        yield from _built(session, known, place, rows)
 
 
 class WholeBatch:
@@ -53,41 +76,76 @@ class WholeBatch:
         return batch, 0, self._count
 
 
-def check_columns(data: "pa.Table | pa.RecordBatch") -> None:
+def check_columns(topic: str | None, data: "pa.Table | pa.RecordBatch") -> None:
+    """Raises what is wrong with the columns, before anything is sent."""
+    known = COLUMNS if topic is not None else COLUMNS | {"topic"}
     names = set(data.schema.names)
     if "value" not in names:
         raise ValueError(f"a table to send has a column value, not only {sorted(names)}")
-    if names - COLUMNS:
-        raise ValueError(f"unknown columns {sorted(names - COLUMNS)}: records have {sorted(COLUMNS)}")
+    if names - known:
+        raise ValueError(f"unknown columns {sorted(names - known)}: records have {sorted(known)}")
+    if topic is None and "topic" not in names:
+        raise ValueError("without a topic the rows have a column topic")
+    if topic is None and data.column("topic").null_count:
+        raise ValueError(f"{data.column('topic').null_count} rows name no topic: their column topic is null")
+    if "partition" in names and len(data):
+        _check_partitions(data.column("partition"))
+
+
+def _check_partitions(column: "pa.Array | pa.ChunkedArray") -> None:
+    from pyarrow import compute, types
+
+    if not types.is_integer(column.type) and not types.is_null(column.type):
+        raise TypeError(f"partitions are an integer column, not {column.type}")
+    lowest = compute.min(column).as_py()
+    if lowest is not None and lowest < 0:
+        raise ValueError(f"partition {lowest} is less than 0")
 
 
 def _placed(
-    accumulator: Accumulator, topic: Topic, piece: "pa.RecordBatch", partition: int | None
+    session: ProducerSession, preparing: "Preparing", topic: Topic, piece: "pa.RecordBatch", partition: int | None
 ) -> "Iterator[tuple[int, pa.RecordBatch]]":
     """The rows by their partition, each in its order; -1: the sticky ones."""
     if partition is not None:
         yield partition, piece
         return
+    from pyarrow import compute, int32
+
+    found = None
     if "partition" in piece.schema.names:
-        places = piece.column("partition").to_pylist()
-    elif "key" in piece.schema.names and not accumulator.ignores_keys:
-        places = accumulator.places(topic, piece.column("key").to_pylist())
+        found = piece.column("partition").cast(int32())
+    if found is None or found.null_count:
+        chosen = _chosen(session, preparing, topic, piece)
+        found = chosen if found is None else compute.coalesce(found, chosen)
+    yield from _grouped(piece, found)
+
+
+def _chosen(session: ProducerSession, preparing: "Preparing", topic: Topic, piece: "pa.RecordBatch") -> "pa.Array":
+    """What the partitioner makes of each row."""
+    import pyarrow as pa
+
+    keys = BinaryColumn.from_pyarrow(piece.column("key")).to_list() if "key" in piece.schema.names else None
+    if preparing.partitioner is not None:
+        values = BinaryColumn.from_pyarrow(piece.column("value")).to_list()
+        places = preparing.places(topic.name, keys or [None] * len(values), values, session)
+    elif keys is None or session.accumulator.ignores_keys:
+        return pa.nulls(len(piece), pa.int32()).fill_null(NO_PARTITION)
     else:
-        yield NO_PARTITION, piece
-        return
-    yield from _grouped(piece, [NO_PARTITION if place is None else place for place in places])
+        places = session.accumulator.places(topic, keys)
+    return pa.array(places, pa.int32())
 
 
-def _grouped(piece: "pa.RecordBatch", places: list[int]) -> "Iterator[tuple[int, pa.RecordBatch]]":
-    chosen = set(places)
-    if len(chosen) == 1:
-        yield chosen.pop(), piece
-        return
-    rows: dict[int, list[int]] = {}
-    for row, place in enumerate(places):
-        rows.setdefault(place, []).append(row)
-    for place, numbers in sorted(rows.items()):
-        yield place, piece.take(numbers)
+def _grouped(piece: "pa.RecordBatch", codes: "pa.Array") -> "Iterator[tuple[int, pa.RecordBatch]]":
+    """The rows of each code side by side: sorted once, which keeps their order, and cut without a copy."""
+    from pyarrow import compute
+
+    counts = sorted((each["values"].as_py(), each["counts"].as_py()) for each in compute.value_counts(codes))
+    if len(counts) > 1:
+        piece = piece.take(compute.array_sort_indices(codes))
+    at = 0
+    for code, count in counts:
+        yield code, piece.slice(at, count)
+        at += count
 
 
 def _built(session: ProducerSession, topic: Topic, place: int, rows: "pa.RecordBatch") -> "Iterator[WholeBatch]":

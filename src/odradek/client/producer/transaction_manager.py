@@ -4,6 +4,7 @@
     manager.initialize()          # until READY
     manager.begin()               # then batches go through the sender, offsets through `send_offsets`
     manager.commit()              # or `abort`; until READY again
+    manager.prepare()             # or this: somebody else ends it, by what it returns
     manager.state, manager.error  # ABORTABLE_ERROR: abort; FATAL_ERROR: it is over for this producer
 
 One request is in flight at a time, and goes out again until it is answered: the coordinator knows a repetition by the
@@ -26,6 +27,7 @@ from odradek.client.group_metadata import ConsumerGroupMetadata
 from odradek.client.offsets import Offsets
 from odradek.client.producer import transaction_requests as requests
 from odradek.client.producer.batch import NO_PRODUCER, ProducerIdAndEpoch
+from odradek.client.producer.prepared_transaction import PreparedTransaction
 from odradek.client.producer.sequencer import Sequencer
 from odradek.client.producer.transaction_requests import Ask, Identity, Verdict
 from odradek.client.producer.transaction_states import SOURCES, State, TransactionStateError
@@ -110,7 +112,9 @@ class TransactionManager:
         return self.transaction_version >= 2
 
     def initialize(self) -> None:
+        """From PREPARED, too: as a new producer does, whoever has ended that transaction, or not."""
         self._enter(State.INITIALIZING)
+        self._forget_partitions()
         self._asks.append(requests.init_producer_id(self._identity(NO_PRODUCER)))
 
     def begin(self) -> None:
@@ -124,6 +128,15 @@ class TransactionManager:
             self._asks.append(commit)
         else:
             self._asks.append(requests.add_offsets(self._identity(), commit, member.group_id))
+
+    def prepare(self) -> PreparedTransaction:
+        """When all its batches have their outcome and nothing is asked. Nothing more goes into this transaction."""
+        name = present(self.transactional_id, "without an id nobody begins a transaction")
+        self._enter(State.PREPARED)
+        producer = self.sequencer.producer
+        return PreparedTransaction(
+            name, producer.producer_id, producer.epoch, self.transaction_version, is_empty=not self._is_started
+        )
 
     def commit(self) -> None:
         self._enter(State.COMMITTING)
@@ -157,7 +170,7 @@ class TransactionManager:
             self._new_partitions[partition] = None
 
     def may_send_to(self, partition: TopicPartition) -> bool:
-        if not self.sequencer.producer.is_valid or self.state is State.FATAL_ERROR:
+        if not self.sequencer.producer.is_valid or self.state in (State.FATAL_ERROR, State.PREPARED):
             return False
         return not self.is_transactional or partition in self._partitions
 
@@ -172,7 +185,7 @@ class TransactionManager:
             self._fatal(error)
         elif self.is_transactional and self.state is not State.FATAL_ERROR:
             self._needs_bump = not self.is_v2
-            if self.state not in (State.ABORTING, State.INITIALIZING):
+            if self.state not in (State.ABORTING, State.INITIALIZING, State.PREPARED):
                 self._abortable(error)
 
     def forget_producer(self) -> None:

@@ -1,12 +1,13 @@
-"""The states of a producer, and the ways from one to another.
+r"""The states of a producer, and the ways from one to another.
 
     UNINITIALIZED -> INITIALIZING -> READY -> IN_TRANSACTION -> COMMITTING -> READY
-                          ^                        |
-                          |                        v
+                          ^                        |    \
+                          |                        v     PREPARED -> COMMITTING, ABORTING or INITIALIZING
                           +---- ABORTING <- ABORTABLE_ERROR        anything -> FATAL_ERROR
 
 Behind a commit or an abort of version 1 that went wrong in between comes INITIALIZING: the next transaction begins with
-another epoch. A producer without a transactional id knows the first three states only.
+another epoch. What is prepared may be ended by somebody else, so that from there a producer can also begin anew. A
+producer without a transactional id knows the first three states only.
 """
 
 from enum import Enum
@@ -17,6 +18,7 @@ class State(Enum):
     INITIALIZING = "initializing"  # InitProducerId is under way
     READY = "ready"
     IN_TRANSACTION = "in transaction"
+    PREPARED = "prepared"  # all is written, and the end is left to whoever is told of it
     COMMITTING = "committing"
     ABORTING = "aborting"
     ABORTABLE_ERROR = "abortable error"  # nothing but an abort is possible
@@ -25,11 +27,12 @@ class State(Enum):
 
 SOURCES: dict[State, frozenset[State]] = {
     State.UNINITIALIZED: frozenset((State.READY,)),
-    State.INITIALIZING: frozenset((State.UNINITIALIZED, State.COMMITTING, State.ABORTING)),
+    State.INITIALIZING: frozenset((State.UNINITIALIZED, State.PREPARED, State.COMMITTING, State.ABORTING)),
     State.READY: frozenset((State.INITIALIZING, State.COMMITTING, State.ABORTING)),
     State.IN_TRANSACTION: frozenset((State.READY,)),
-    State.COMMITTING: frozenset((State.IN_TRANSACTION,)),
-    State.ABORTING: frozenset((State.IN_TRANSACTION, State.ABORTABLE_ERROR)),
+    State.PREPARED: frozenset((State.IN_TRANSACTION,)),
+    State.COMMITTING: frozenset((State.IN_TRANSACTION, State.PREPARED)),
+    State.ABORTING: frozenset((State.IN_TRANSACTION, State.PREPARED, State.ABORTABLE_ERROR)),
     State.ABORTABLE_ERROR: frozenset((State.IN_TRANSACTION, State.COMMITTING, State.ABORTING, State.ABORTABLE_ERROR)),
     State.FATAL_ERROR: frozenset(State),
 }

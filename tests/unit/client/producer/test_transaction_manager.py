@@ -260,6 +260,55 @@ def test_a_batch_that_is_given_up_fails_its_commit():
     assert not producer.sent[-1].request.committed, "the commit was never asked for"
 
 
+# What is left for somebody else to end
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_what_is_prepared_says_all_that_its_end_needs(version):
+    producer, _ = begun(version, 0)
+    answer_produces(producer)
+    assert producer.manager.prepare() == ("tx", 7, 0, version, False)
+    assert producer.poll() == [] and producer.state is State.PREPARED
+
+
+def test_a_transaction_that_nobody_has_heard_of_is_prepared_as_empty():
+    producer, _ = begun(2)
+    assert producer.manager.prepare().is_empty
+    producer.manager.commit()
+    assert producer.poll() == [] and producer.state is State.READY
+
+
+def test_nothing_goes_into_what_is_prepared():
+    producer, _ = begun(2, 0)
+    answer_produces(producer)
+    producer.manager.prepare()
+    assert not producer.manager.may_send_to(TopicPartition("t", 0))
+    producer.manager.batch_failed(errors.RequestTimedOut())
+    assert producer.state is State.PREPARED, "a record that came late is no part of it"
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_after_what_was_prepared_it_begins_as_a_new_producer(version):
+    producer, _ = begun(version, 0)
+    answer_produces(producer)
+    producer.manager.prepare()
+    producer.manager.initialize()
+    producer.poll()
+    assert (producer.sent[0].request.producer_id, producer.sent[0].request.producer_epoch) == (-1, -1)
+    producer.reply(producer_epoch=5)
+    producer.manager.begin()
+    assert producer.manager.prepare() == ("tx", 7, 5, version, True), "the partitions before are forgotten"
+
+
+def test_who_has_prepared_a_transaction_may_end_it():
+    producer, _ = begun(2, 0)
+    answer_produces(producer)
+    producer.manager.prepare()
+    producer.manager.commit()
+    producer.replies("EndTxn")
+    assert producer.state is State.READY
+
+
 # What it does not do
 
 
@@ -268,14 +317,18 @@ def test_a_batch_that_is_given_up_fails_its_commit():
 @pytest.mark.parametrize(
     "ask, needs",
     [
-        (lambda manager: manager.initialize(), {State.UNINITIALIZED, State.COMMITTING, State.ABORTING}),
+        (
+            lambda manager: manager.initialize(),
+            {State.UNINITIALIZED, State.PREPARED, State.COMMITTING, State.ABORTING},
+        ),
         (lambda manager: manager.begin(), {State.READY}),
-        (lambda manager: manager.commit(), {State.IN_TRANSACTION}),
-        (lambda manager: manager.abort(), {State.IN_TRANSACTION, State.ABORTABLE_ERROR}),
+        (lambda manager: manager.prepare(), {State.IN_TRANSACTION}),
+        (lambda manager: manager.commit(), {State.IN_TRANSACTION, State.PREPARED}),
+        (lambda manager: manager.abort(), {State.IN_TRANSACTION, State.PREPARED, State.ABORTABLE_ERROR}),
         (lambda manager: manager.send_offsets(OFFSETS, MEMBER), {State.IN_TRANSACTION}),
         (lambda manager: manager.want_partition(TopicPartition("t", 0)), {State.IN_TRANSACTION}),
     ],
-    ids=["initialize", "begin", "commit", "abort", "send_offsets", "want_partition"],
+    ids=["initialize", "begin", "prepare", "commit", "abort", "send_offsets", "want_partition"],
 )
 def test_what_a_state_does_not_allow_is_refused_and_changes_nothing(ask, needs, state):
     producer = started("tx")
