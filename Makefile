@@ -7,7 +7,7 @@ TOOLS := $(VENV)/.tools
 SOURCES := pyproject.toml setup.py $(shell find src -name '*.pyx')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup start test lint format unit property sim fuzz interop system bench wheel long mutants pages clean
+.PHONY: help setup start test lint format unit property sim fuzz interop spark system bench wheel long mutants pages clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -63,6 +63,9 @@ sim: setup ## whole programs in simulation: one thread, simulated time, faults f
 interop: setup ## real clients and Kafka's own tools against our broker, our files and our records
 	$(PY) tools/stages.py interop
 
+spark: setup ## reading and writing topics from Spark, in a virtual environment of its own (needs Java 17 or newer)
+	$(PY) tools/stages.py spark
+
 system: setup ## installs from a clean checkout, with and without a compiler
 	$(PY) tools/stages.py system
 
@@ -82,7 +85,7 @@ mutants: setup ## which small mistakes in the source no test notices (ARGS='--sa
 	$(PY) tools/mutants.py $(ARGS)
 
 clean: ## remove what the other targets made
-	rm -rf .venv .venv-3.* build dist fuzz-corpus fuzz-requests src/*.egg-info src/odradek/native_build.txt
+	rm -rf .venv .venv-3.* .venv-spark build dist fuzz-corpus fuzz-requests src/*.egg-info src/odradek/native_build.txt
 	rm -rf .mutants .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests bench tools -name __pycache__ -prune -exec rm -rf {} +
 	find src -name '*.so' -delete -o -name '_*.c' -delete

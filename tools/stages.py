@@ -151,6 +151,25 @@ def interop(_: Options) -> list[Command]:
     return [[*PYTEST, "--dist", "loadfile", "tests/interop"]]
 
 
+def spark(_: Options) -> list[Command]:
+    """In an environment of its own: Spark is half a gigabyte that no other stage wants. One process, one session."""
+    if not _has_java():
+        skip("there is no Java; install a JRE, 17 or newer, to test with Spark")
+        return []
+    venv = ROOT / ".venv-spark"
+    inside = str(venv / "bin" / "python")
+    return [
+        [PYTHON, "-m", "venv", str(venv)],
+        [inside, "-m", "pip", "install", "--quiet", ".[test,spark,lake]"],
+        [inside, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/spark"],
+    ]
+
+
+def _has_java() -> bool:
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which("java") is not None or (home is not None and (Path(home) / "bin" / "java").exists())
+
+
 def suites(_: Options) -> list[Command]:
     """The test suites of other people's clients, where there are any: ODRADEK_SUITES."""
     return [[PYTHON, "tools/suites.py"]]
@@ -169,6 +188,7 @@ STAGES: dict[str, Stage] = {
     "sim": Stage(8, simulation),
     "fuzz": Stage(1.5, fuzz),
     "interop": Stage(9, interop),
+    "spark": Stage(8, spark),
     "system": Stage(4, system),
     "suites": Stage(60, suites),
 }

@@ -1,5 +1,5 @@
 """Only the adapters and the hosts of clients touch the outside world: everything else gets it handed in, and so runs
-in the simulator.
+in the simulator. What runs in the processes of Spark is outside already.
 """
 
 import ast
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "odradek"
-ALLOWED = ("reactor/adapters/", "client/host/", "compat/", "serde/plain.py", "cli/", "testing/", "native.py")
+ALLOWED = ("reactor/adapters/", "client/host/", "compat/", "serde/plain.py", "spark/", "cli/", "testing/", "native.py")
 OUTSIDE = """
     os time random uuid secrets threading socket select selectors asyncio subprocess pathlib
     _thread multiprocessing signal shutil tempfile glob queue concurrent mmap fcntl
@@ -98,6 +98,33 @@ def test_this_is_fine(code):
 @pytest.mark.parametrize("code", ["import os", "from posix cimport unistd", "cimport libc.stdio", "    f = open(path)"])
 def test_this_would_be_seen_in_cython(code):
     assert list(offences_in_cython(code))
+
+
+def optional_imports(code):
+    """Of pyspark and pyarrow, where they are made when the module is imported."""
+    tree = ast.parse(code)
+    waiting = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            waiting += node.orelse
+        elif isinstance(node, ast.ImportFrom | ast.Import):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+            yield from (name for name in names if name.split(".")[0] in ("pyspark", "pyarrow"))
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            waiting += list(ast.iter_child_nodes(node))
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: path.relative_to(SOURCE).as_posix())
+def test_only_what_is_for_spark_needs_pyspark_or_pyarrow(path):
+    if not path.is_relative_to(SOURCE / "spark"):
+        assert list(optional_imports(path.read_text())) == []
+        assert "pyspark" not in path.read_text() or path.is_relative_to(SOURCE / "cli")
+
+
+def test_what_would_be_seen_of_optional_imports():
+    assert list(optional_imports("try:\n    import pyarrow.lib\nexcept ImportError:\n    pass")) == ["pyarrow.lib"]
+    assert list(optional_imports("if TYPE_CHECKING:\n    import pyarrow\ndef f():\n    import pyspark")) == []
 
 
 def test_the_reactor_knows_nobody_and_the_simulator_only_the_reactor():

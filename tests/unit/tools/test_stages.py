@@ -59,6 +59,14 @@ def test_pytest_shows_where_a_test_hangs_before_its_stage_is_ended(options, monk
     assert "in test_that_hangs" in capfd.readouterr().err
 
 
+def test_without_java_the_stage_of_spark_is_skipped_with_one_line(options, monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("CI", "")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    assert stages.run("spark", options)[0]
+    assert "skipped: there is no Java; install a JRE, 17 or newer" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(("ci", "has_failed"), [("true", True), ("", False)])
 def test_in_ci_a_stage_that_skips_something_fails(options, monkeypatch, capsys, ci, has_failed):
     monkeypatch.setenv("CI", ci)

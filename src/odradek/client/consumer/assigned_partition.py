@@ -32,6 +32,7 @@ class AssignedPartition:
         "dropped_bytes",
         "failed_generation",
         "fetch_offset",
+        "fetch_until",
         "generation",
         "high_watermark",
         "is_heard_of",
@@ -61,6 +62,7 @@ class AssignedPartition:
         self.began_at: int | None = None  # the first position that it ever had
         self.position_epoch = UNKNOWN  # of the record before the position, as its batch or its commit told
         self.fetch_offset = UNKNOWN
+        self.fetch_until: int | None = None  # nothing at or after this offset is asked for
         self.generation = 0
         self.reset: ResetStrategy | None = None  # the position is asked for by this
         self.needs_validation = False  # the leader is new: it may not have what was read from the one before
@@ -96,6 +98,8 @@ class AssignedPartition:
     @property
     def is_fetchable(self) -> bool:
         if self.position is None or self.reset is not None:
+            return False
+        if self.fetch_until is not None and self.fetch_offset >= self.fetch_until:
             return False
         return not (self.needs_validation or self.is_revoking or self.is_refused)
 

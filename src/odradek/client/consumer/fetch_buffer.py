@@ -23,7 +23,7 @@ take has records of other partitions already, the next one does. Then the partit
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.broken_rule import present
 from odradek.client.consumer.assigned_partition import AssignedPartition
@@ -33,10 +33,19 @@ from odradek.client.consumer.records import Record, Records, Stretch, build, del
 from odradek.client.offsets import OffsetAndMetadata
 from odradek.client.serializers import Deserialize
 from odradek.protocol.topic_partition import TopicPartition
+from odradek.records.columns import Columns
 from odradek.records.compression import LIMIT_BYTES
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+class FetchedRows(NamedTuple):
+    """The rows of one fetch of one partition from `first_row` on; `next_offset` is the position behind them."""
+
+    columns: Columns
+    first_row: int
+    next_offset: int
 
 
 class _Taking:
@@ -177,6 +186,18 @@ class FetchBuffer:
         self._taking_tables = _Taking()
         self.arrow_offsets = taking.next_offsets()
         return table_of(taking.items)
+
+    def take_chunk(self) -> FetchedRows | None:
+        """The whole chunk whose turn it is, which may have no rows: of markers and aborted records alone the position
+        moves. None if there is none.
+        """
+        while (chunk := self._next_chunk(has_taken=False)) is not None:
+            state, first_row = self._turn[0], chunk.row
+            if deliver(state, chunk, [], [], chunk.stop):
+                self._finish(state, chunk)
+                position = present(state.position, "what is handed out has a position")
+                return FetchedRows(present(chunk.columns, "the chunk was scanned"), first_row, position)
+        return None
 
     def _next_chunk(self, has_taken: bool) -> Chunk | None:
         """The chunk whose turn it is, scanned; its partition is the first in turn. None if there is none, or if the

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Protocol
 from odradek.client.consumer.arguments import by_names, milliseconds
 from odradek.client.consumer.commit_calls import ONCE, CommitCall
 from odradek.client.consumer.errors import ConcurrentAccess, Wakeup
+from odradek.client.consumer.fetch_buffer import FetchedRows
 from odradek.client.consumer.group_session import Subscription
 from odradek.client.consumer.in_hand import InHand
 from odradek.client.consumer.interceptors import ConsumerInterceptor, interceptors_of
@@ -205,6 +206,21 @@ class Polling:
             self._is_taking = self._is_torn = False
             if table.num_rows or not await self._waited(session, deadline_ms):
                 return table
+
+    async def read_range(self, place: TopicPartition, start: int, stop: int) -> None:
+        """Partition and position are changed in one step: between two, one without a position could be looked up."""
+        self._is_assigned = True
+        await Do(lambda session: session.read_range(place, start, stop), is_wakeable=False)
+
+    async def poll_chunk(self, timeout_ms: int) -> FetchedRows | None:
+        """What one fetch has brought of one partition, without an object per record; None when the time is over."""
+        session = await self._begin_poll()
+        deadline_ms = self._now_ms(session) + timeout_ms
+        while True:
+            await self._before_records(session)
+            fetched = session.buffer.take_chunk()
+            if fetched is not None or not await self._waited(session, deadline_ms):
+                return fetched
 
     async def until_assigned(self) -> None:
         """Polls for partitions, and leaves their records where they are."""

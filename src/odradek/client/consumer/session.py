@@ -175,6 +175,14 @@ class ConsumerSession(SessionLoop):
         self._being_assigned -= {place}
         self.step()
 
+    async def read_range(self, place: TopicPartition, start: int, stop: int) -> None:
+        """Assigned is this partition alone; it is read from `start`, and nothing at or after `stop` is asked for."""
+        self._being_assigned = frozenset()
+        self.state.assign([place])
+        self.state.seek(place, start)
+        self.state.limit(place, stop)
+        self.step()
+
     async def seek_back(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """To what an iterator has kept: it is read again."""
         for place, offset in offsets.items():

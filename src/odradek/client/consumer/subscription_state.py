@@ -85,6 +85,10 @@ class SubscriptionState:
         else:
             self._of(place).seek(offset)
 
+    def limit(self, place: TopicPartition, stop: int) -> None:
+        """Nothing at or after this offset is fetched."""
+        self._of(place).fetch_until = stop
+
     def request_reset(self, places: Iterable[TopicPartition], strategy: ResetStrategy | None = None) -> None:
         """The position is looked up by `strategy`, or by auto.offset.reset. NoOffsetForPartition if that is none."""
         strategy = strategy or self.default_reset

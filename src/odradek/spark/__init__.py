@@ -1,0 +1,42 @@
+"""Topics in Spark: `format("odradek")`, a session that finds its Java, offsets of finished batches as a group's.
+
+    from odradek.spark import session
+
+    spark = session(master="local[*]")
+    options = {"kafka.bootstrap.servers": "localhost:9092", "subscribe": "orders"}
+    spark.read.format("odradek").options(**options).load()
+
+Nothing here imports pyspark before it is used: the names are loaded when they are first asked for.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from odradek.spark.errors import DataLossError, SourceError, SparkOptionError
+    from odradek.spark.java import JavaMissingError
+    from odradek.spark.session import session
+
+__all__ = ["DataLossError", "JavaMissingError", "SourceError", "SparkOptionError", "session"]
+
+_MODULES = {
+    "DataLossError": "errors",
+    "JavaMissingError": "java",
+    "SourceError": "errors",
+    "SparkOptionError": "errors",
+    "session": "session",
+}
+
+
+def __dir__() -> list[str]:
+    """What completion and help show: the names that are there when they are asked for, too."""
+    return sorted({*globals(), *__all__})
+
+
+if not TYPE_CHECKING:  # to a type checker a name that is not above is a mistake
+
+    def __getattr__(name: str) -> object:
+        from importlib import import_module
+
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
