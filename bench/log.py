@@ -184,6 +184,11 @@ def c_loop_seconds(bench, size, count):
     return float(out.split()[0])
 
 
+def append(log: Log, data: bytearray, now_ms: int) -> None:
+    """As the leader of a partition does: the records are checked, then appended."""
+    append_checked(log, check(data, log.rules, now_ms), 0, now_ms, CLIENT)
+
+
 def large_appends(bench, count=64):
     data = batch(MB)
     ours, theirs = [], []
@@ -193,7 +198,7 @@ def large_appends(bench, count=64):
         started = time.process_time()
         for _ in range(count):
             data[0:8] = bytes(8)
-            log.append_as_leader(data, 0, NOW)
+            append(log, data, NOW)
         ours.append(time.process_time() - started)
         log.abandon()
         shutil.rmtree(bench.root / f"large-{number}")
@@ -212,7 +217,7 @@ def large_appends(bench, count=64):
 def many_partitions(bench):
     for number in range(PARTITIONS):
         log = bench.load(f"many-{number}")
-        log.append_as_leader(batch(100), 0, NOW)
+        append(log, batch(100), NOW)
         log.active.complete_indexes()
         log.abandon()
     tracemalloc.start()

@@ -13,6 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from bench.log import append
 from odradek.config.sources import BrokerLayers
 from odradek.log import checkpoint, names
 from odradek.log.manager.manager import LogManager
@@ -55,7 +56,7 @@ def make(root: Path, partitions: int, dirs: int) -> list[str]:
     now_ms = broker.ports.clock.wall_ms()
     records = [Record(number, b"key", bytes(100), now_ms) for number in range(10)]
     fields = BatchFields(producer_id=7, producer_epoch=0, base_sequence=0)
-    log.append_as_leader(bytearray(record_batch(records, fields)), 0, now_ms)
+    append(log, bytearray(record_batch(records, fields)), now_ms)
     log.update_high_watermark(log.log_end_offset)
     broker.stop()
     log_dirs = [root / f"dir-{number}" for number in range(dirs)]

@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "kits"))
 
 import kafka_tools
 
+from bench.log import append
 from odradek.log.config import LogConfig
 from odradek.log.loading.load import load_log
 from odradek.log.log import Log
@@ -164,7 +165,7 @@ def fill(ports: Ports, directory: Path, config: LogConfig) -> None:
     data = bytearray(build([bytes(1000)] * 16, default_timestamp=now_ms).data)
     while log.size < SIZE_BYTES:
         data[0:8] = bytes(8)
-        log.append_as_leader(data, 0, now_ms)
+        append(log, data, now_ms)
     log.abandon()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from odradek.protocol import errors
-from odradek.records import compression, control, varint
+from odradek.records import compression, control, layout, varint
 from odradek.records.assign import assign
 from odradek.records.batch import RecordBatch, batches
 from odradek.records.check import check, check_request
@@ -187,7 +187,7 @@ def test_what_a_client_produced_passes_the_check_and_gets_offsets(case):
     if isinstance(first, RecordBatch):
         first.assign(0, -1)
     elif first.compression and first.magic:
-        first.set_offset(len(list(first.records())) - 1)
+        layout.BASE_OFFSET.pack_into(data, 0, len(list(first.records())) - 1)
     before = [(r.key, r.value, r.timestamp) for batch in batches(data) for r in batch.records()]
     checked = check(data, ProduceRules("t-0"), now_ms=1_700_000_000_000)
     assert checked.count == len(before)

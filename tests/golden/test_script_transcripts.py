@@ -10,9 +10,9 @@ import sys
 
 import pytest
 
-from odradek.cli.kafka.scripts import SCRIPTS, main_of
+from odradek.cli.kafka.scripts import SCRIPTS
 from odradek.client.admin.admin_client import AdminClient
-from script_story import PROPERTIES, TRANSCRIPTS, Command, Story, Telling
+from script_story import PROPERTIES, TRANSCRIPTS, Command, Story, Telling, tool_of
 from started import broker
 
 STORIES = sorted(path.stem for path in TRANSCRIPTS.glob("*.txt"))
@@ -24,7 +24,7 @@ def run(script, arguments, words):
     standard_input, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(words.encode()))
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            status = main_of(script)(arguments)
+            status = tool_of(script)(arguments)
     finally:
         sys.stdin = standard_input
     return status, out.getvalue(), err.getvalue()

@@ -7,7 +7,7 @@ import struct
 import kafka_tools
 import pytest
 
-from log_kit import keyed_batch
+from log_kit import append_as_leader, keyed_batch
 from log_kit import marker as end_marker
 from manager_kit import RealBroker
 from odradek.cli.main import main
@@ -218,7 +218,7 @@ def written_through_the_log(directory, **configs):
     loaded = finished(load_log(disk, str(directory), directory.name, config, **options))
     log = Log(Storage(disk, SystemRng()), loaded, config, NOW)
     for epoch, data, origin in appended():
-        log.append_as_leader(bytearray(data), epoch, NOW, origin=origin)
+        append_as_leader(log, bytearray(data), epoch, NOW, origin=origin)
     plan = log.begin_close(NOW)
     finished(flush_job(disk, plan))
     log.closed(plan)
@@ -284,10 +284,10 @@ def compacted_by_us(log_dir, codec_name):
         ]
         is_transactional = number % 10 == 5
         identity = {"producer": 7, "sequence": number // 10 * 4, "transactional": True} if is_transactional else {}
-        log.append_as_leader(keyed_batch(pairs, timestamp=NOW + number, **identity), 0, NOW)
+        append_as_leader(log, keyed_batch(pairs, timestamp=NOW + number, **identity), 0, NOW)
         if is_transactional:
             data = end_marker(7, commit=number % 20 == 5, timestamp=NOW + number)
-            log.append_as_leader(data, 0, NOW, origin=COORDINATOR)
+            append_as_leader(log, data, 0, NOW, origin=COORDINATOR)
     log.roll(NOW)
     log.update_high_watermark(log.log_end_offset)
     before = log.size

@@ -10,6 +10,11 @@ from odradek.client.producer.buffer_pool import BufferPool
 from odradek.records.record import read_record
 
 
+def parts_of(pool):
+    """How many buffers of the poolable size lie free, and how many bytes beside them."""
+    return pool._free, pool._unpooled
+
+
 def executors():
     found = [pytest.param(pure_accumulator, id="pure")]
     with contextlib.suppress(ImportError):

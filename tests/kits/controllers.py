@@ -44,10 +44,6 @@ class MemoryQuorum:
     def unregister(self, listener: Any) -> None:
         self._listeners = [entry for entry in self._listeners if entry[0] is not listener]
 
-    def resign(self, epoch: int) -> None:
-        if epoch == self.epoch:
-            self.lose_leadership()
-
     def elect(self) -> None:
         self.epoch += 1
         self.leader_id = self._node_id

@@ -50,6 +50,7 @@ class Peer:
         self.address = ("127.0.0.1", 50000)
         self.id = "127.0.0.1:9092-127.0.0.1:50000-0"
         self.client_software_name = self.client_software_version = ""
+        self.authenticator = None
         self._when_closed = []
 
     def when_closed(self, callback):

@@ -1,5 +1,6 @@
 """What tests of a log need: batches, a log on any disk, jobs run on the spot, and everything it holds as records."""
 
+from odradek.log.append import CLIENT, append_checked
 from odradek.log.cleaner.clean_job import begin_round, clean_group
 from odradek.log.config import LogConfig
 from odradek.log.failure import NotInCache
@@ -10,6 +11,7 @@ from odradek.log.producers.producer_rebuild import rebuild_job
 from odradek.log.read import LOG_END, read_ahead
 from odradek.log.storage import Storage
 from odradek.records.batch import batches
+from odradek.records.check import check
 from odradek.records.control import end_transaction_marker
 from odradek.records.record import Record
 from odradek.records.writer import BatchFields, record_batch
@@ -60,6 +62,12 @@ def marker(producer, *, commit, epoch=0, coordinator_epoch=0, timestamp=NOW):
     return bytearray(
         end_transaction_marker(commit, coordinator_epoch, timestamp, producer_id=producer, producer_epoch=epoch)
     )
+
+
+def append_as_leader(log, records, leader_epoch, now_ms, *, origin=CLIENT):
+    """As the leader of a partition does: the records are checked, then appended. The buffer is written to."""
+    checked = check(records, log.rules, now_ms, is_from_client=origin == CLIENT)
+    return append_checked(log, checked, leader_epoch, now_ms, origin)
 
 
 def clean(disk, task):
@@ -117,7 +125,7 @@ class Partition:
         self.rolls += 1
 
     def append(self, *values, leader_epoch=0, now=NOW, **fields):
-        return self.log.append_as_leader(batch(*values, **fields), leader_epoch, now)
+        return append_as_leader(self.log, batch(*values, **fields), leader_epoch, now)
 
     def flush(self):
         """As a manager does: the checkpoint is written when the bytes are on disk."""

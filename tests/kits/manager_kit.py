@@ -1,6 +1,6 @@
 """A log manager on a simulated machine, driven by hand: boot, run a coroutine to its end, crash, boot again."""
 
-from log_kit import batch, read_bytes, read_records
+from log_kit import append_as_leader, batch, read_bytes, read_records
 from odradek.config.sources import BrokerLayers
 from odradek.log.manager.manager import LogManager
 from odradek.log.read import LOG_END
@@ -115,7 +115,7 @@ class SimBroker:
         made = batch(*(value.encode() for value in values), timestamp=fields.pop("timestamp", now_ms), **fields)
 
         def work():
-            info = log.append_as_leader(made, 0, now_ms)
+            info = append_as_leader(log, made, 0, now_ms)
             log.update_high_watermark(log.log_end_offset)
             return info
 

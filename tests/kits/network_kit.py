@@ -45,6 +45,12 @@ def echo(connection, frame):
     return [struct.pack(">ii", 4 + len(body), correlation_id_of(frame)), body]
 
 
+def held_bytes(connection):
+    """The memory that unhandled input takes."""
+    held = len(connection._held) if connection._held is not None else 0  # the handled part of it is still there
+    return held + (len(connection._partial._buffer) if connection._partial is not None else 0)
+
+
 class Client:
     """A peer of the server that does as it is told. Bytes wait in `unsent` until the socket takes them."""
 
@@ -158,7 +164,7 @@ class Rig:
     def state(self):
         """Who waits for what, for a test that waits in vain."""
         ends = [
-            (one.blocked, one.interest, one.bytes_in, one.unsent_bytes, one.held_bytes)
+            (one.blocked, one.interest, one.bytes_in, one.unsent_bytes, held_bytes(one))
             for one in self.server.connections()
         ]
         clients = [(len(client.unsent), len(client.received), client.is_closed) for client in self.clients]

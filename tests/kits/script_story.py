@@ -27,6 +27,8 @@ from pathlib import Path
 from log_kit import batch
 from odradek.channel.core import ByVersion
 from odradek.channel.core import broker as at_broker
+from odradek.cli.kafka.scripts import SCRIPTS
+from odradek.cli.run_class import find
 from odradek.client.admin.admin_client import AdminClient
 from odradek.client.admin.topics import NewTopic
 from odradek.client.consumer.subscription import encode_assignment, encode_subscription
@@ -88,6 +90,11 @@ _LOGGED = (
 _EXCEPTION = re.compile(r'Exception in thread "main" |joptsimple\.\w+Exception: ')
 _FAILED = re.compile(r"Error: Executing \w+ group command failed")
 EXECUTION = "java.util.concurrent.ExecutionException: "
+
+
+def tool_of(script):
+    """What `kafka-run-class.sh` runs for a script."""
+    return find(SCRIPTS[script][1][0])
 
 
 class Command:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accumulator_kit import accumulator, executors, records_of
+from accumulator_kit import accumulator, executors, parts_of, records_of
 
 EXECUTORS = [each.values[0] for each in executors()]
 
@@ -44,7 +44,7 @@ class Run:
     def step(self, name, *given):
         self.told.append(getattr(self, name)(*given))
         pool = self.accumulator.pool
-        self.told.append((pool.free_buffers, pool.unpooled_bytes, self.topic.sticky, self.topic.produced_bytes))
+        self.told.append((*parts_of(pool), self.topic.sticky, self.topic.produced_bytes))
 
     def send(self, key, value, timestamp):
         return self.told_of(self.accumulator.send("t", value, key, timestamp_ms=timestamp))

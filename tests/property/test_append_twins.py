@@ -9,7 +9,7 @@ advance_high_watermark_to_end       update_high_watermark to the same offset
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from log_kit import NOW, Partition, config, marker
+from log_kit import NOW, Partition, append_as_leader, config, marker
 from odradek.log.append import CLIENT, COORDINATOR, append_checked
 from odradek.log.roll import maybe_roll
 from odradek.protocol import errors
@@ -127,7 +127,7 @@ def test_every_way_to_append_leaves_the_same_log(log_config, batches):
         if is_commit is not None and producer >= 0:
             for each in (fast, slow):
                 written = marker(producer, commit=is_commit, timestamp=now_ms)
-                each.log.append_as_leader(written, epoch, now_ms, origin=COORDINATOR)
+                append_as_leader(each.log, written, epoch, now_ms, origin=COORDINATOR)
             follower.log.append_as_follower(bytes(written), now_ms)
         assert books(fast) == books(slow) == books(follower)
         follower.log.update_high_watermark(follower.log.log_end_offset)

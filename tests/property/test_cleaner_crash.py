@@ -4,6 +4,7 @@ from itertools import product
 
 import pytest
 
+from log_kit import append_as_leader
 from odradek.config.broker import TABLE
 from odradek.log import names
 from odradek.log.cleaner.cleaner import Cleaner, CleanerConfig
@@ -101,7 +102,7 @@ class Machine:
     def _fill(self):
         for number in range(9):
             records = [Record(0, b"a", b"%d" % number), Record(1, b"k%d" % number, b"x" * 20)]
-            self.log.append_as_leader(bytearray(record_batch(records, BatchFields())), 0, 0)
+            append_as_leader(self.log, bytearray(record_batch(records, BatchFields())), 0, 0)
             if number % 2:
                 self.log.roll(0)
         self.log.update_high_watermark(self.log.log_end_offset)

@@ -45,7 +45,7 @@ class SessionModel(RuleBasedStateMachine):
     def delete_records(self, index):
         partition = self.plane.partition(index=index)
         if partition.log.log_start_offset < partition.log.high_watermark:
-            partition.log.delete_records_before(partition.log.log_start_offset + 1)
+            partition.log.increment_log_start_offset(partition.log.log_start_offset + 1)
             partition.wake()
 
     @rule(index=partitions)

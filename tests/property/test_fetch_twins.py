@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from log_kit import NOW, batch, marker
+from log_kit import NOW, append_as_leader, batch, marker
 from odradek.handlers import k01_fetch
 from odradek.log.append import COORDINATOR
 from odradek.metrics.registry import Registry
@@ -49,14 +49,14 @@ def plane():
 def fill(plane):
     """Offsets 0 to 8: data, an aborted and a committed transaction, much data, and one that is still open."""
     log = plane.log("t")
-    log.append_as_leader(batch(b"a", b"b"), 3, NOW)
-    log.append_as_leader(batch(b"c", producer=7, transactional=True), 3, NOW)
-    log.append_as_leader(marker(7, commit=False), 3, NOW, origin=COORDINATOR)
-    log.append_as_leader(batch(b"d", producer=8, transactional=True), 3, NOW)
-    log.append_as_leader(marker(8, commit=True), 3, NOW, origin=COORDINATOR)
-    log.append_as_leader(batch(LARGE), 3, NOW)
-    log.append_as_leader(batch(b"e", producer=9, transactional=True), 3, NOW)
-    log.append_as_leader(batch(b"f"), 3, NOW)
+    append_as_leader(log, batch(b"a", b"b"), 3, NOW)
+    append_as_leader(log, batch(b"c", producer=7, transactional=True), 3, NOW)
+    append_as_leader(log, marker(7, commit=False), 3, NOW, origin=COORDINATOR)
+    append_as_leader(log, batch(b"d", producer=8, transactional=True), 3, NOW)
+    append_as_leader(log, marker(8, commit=True), 3, NOW, origin=COORDINATOR)
+    append_as_leader(log, batch(LARGE), 3, NOW)
+    append_as_leader(log, batch(b"e", producer=9, transactional=True), 3, NOW)
+    append_as_leader(log, batch(b"f"), 3, NOW)
     plane.partition("t").leader.log_end_moved()
 
 

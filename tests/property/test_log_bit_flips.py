@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from log_kit import batch, run
+from log_kit import append_as_leader, batch, run
 from manager_kit import SimBroker, values
 from odradek.inspection.diagnosis import diagnose
 from odradek.inspection.log_dir_state import LogDirState
@@ -51,7 +51,7 @@ class Stopped:
         assert len(self.files) >= 4 and self.epochs() == {0, 1, 2, 3}
 
     def append(self, log, values, epoch):
-        log.append_as_leader(batch(*values), epoch, self.broker.manager.now_ms)
+        append_as_leader(log, batch(*values), epoch, self.broker.manager.now_ms)
         log.update_high_watermark(log.log_end_offset)
 
     def epochs(self):

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from log_kit import NOW, Partition, config, marker, read_warm, run
+from log_kit import NOW, Partition, append_as_leader, config, marker, read_warm, run
 from odradek.log import names
 from odradek.log.append import COORDINATOR
 from odradek.log.failure import LogDamaged
@@ -99,7 +99,7 @@ class Stopped:
         time = NOW + 100 * (number // len(STEPS)) + STEPS[number % len(STEPS)]
         if end:
             data = marker(producer, commit=end == "+", timestamp=time)
-            partition.log.append_as_leader(data, 0, NOW, origin=COORDINATOR)
+            append_as_leader(partition.log, data, 0, NOW, origin=COORDINATOR)
         elif producer:
             sequence = self.sequences[producer] = self.sequences.get(producer, -1) + 1
             value = b"%02d" % number * (4 + number % 9)

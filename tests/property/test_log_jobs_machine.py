@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from log_jobs_model import ABORT, COMMIT, PLAIN, WRITE, SteppedBroker, Transactions, entry_of, unexplained
-from log_kit import keyed_batch, marker, raise_high_watermark, read_batches, read_bytes, read_warm
+from log_kit import append_as_leader, keyed_batch, marker, raise_high_watermark, read_batches, read_bytes, read_warm
 from manager_kit import CrashedError
 from odradek.log import names
 from odradek.log.append import COORDINATOR
@@ -187,14 +187,14 @@ class LogJobsMachine(RuleBasedStateMachine):
     def append(self, data, entries, origin):
         if self.log.refusal is not None:
             with pytest.raises(errors.KafkaError):
-                self.log.append_as_leader(data, self.epoch, self.now_ms, origin=origin)
+                append_as_leader(self.log, data, self.epoch, self.now_ms, origin=origin)
             return
         for number, entry in enumerate(entries):
             self.ever.setdefault(len(self.entries) + number, set()).add(entry)
         log, first = self.log, len(self.entries)
 
         def work():
-            info = self.broker.on_reactor(lambda: log.append_as_leader(data, self.epoch, self.now_ms, origin=origin))
+            info = self.broker.on_reactor(lambda: append_as_leader(log, data, self.epoch, self.now_ms, origin=origin))
             assert (info.first_offset, info.last_offset) == (first, first + len(entries) - 1)
             self.entries += entries
             self.look()
@@ -326,7 +326,8 @@ class LogJobsMachine(RuleBasedStateMachine):
     @rule(fraction=st.floats(0, 1))
     def delete_records(self, fraction):
         offset = self.start + int((self.log.high_watermark - self.start) * fraction)
-        assert self.log.delete_records_before(offset) == max(self.start, offset)
+        self.log.increment_log_start_offset(offset)
+        assert self.log.log_start_offset == max(self.start, offset)
         self.moved_start()
 
     def moved_start(self):

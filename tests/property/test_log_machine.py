@@ -10,7 +10,18 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from log_kit import NOW, Partition, config, marker, raise_high_watermark, read_batches, read_bytes, read_warm, run
+from log_kit import (
+    NOW,
+    Partition,
+    append_as_leader,
+    config,
+    marker,
+    raise_high_watermark,
+    read_batches,
+    read_bytes,
+    read_warm,
+    run,
+)
 from odradek.log.append import COORDINATOR
 from odradek.log.producers.producer_rebuild import RebuildPlan, rebuild_job
 from odradek.log.read import HIGH_WATERMARK, LOG_END, TXN_COMMITTED
@@ -65,7 +76,7 @@ class LogMachine(RuleBasedStateMachine):
     def end_a_transaction(self, producer, commit):
         data = marker(producer, commit=commit, coordinator_epoch=self.count)
         value = marker_value(self.count)
-        self.log.append_as_leader(data, self.epoch, NOW, origin=COORDINATOR)
+        append_as_leader(self.log, data, self.epoch, NOW, origin=COORDINATOR)
         self._added(value, producer, "commit" if commit else "abort")
 
     def _added(self, value, producer, kind):
@@ -126,7 +137,8 @@ class LogMachine(RuleBasedStateMachine):
     def delete_records(self, fraction):
         offset = self.start + int((self.log.high_watermark - self.start) * fraction)
         self.start = max(self.start, offset)
-        assert self.log.delete_records_before(offset) == self.start
+        self.log.increment_log_start_offset(offset)
+        assert self.log.log_start_offset == self.start
         self.partition.checkpoint_start()
 
     @rule(kept=st.integers(0, 3))

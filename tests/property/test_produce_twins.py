@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from log_kit import NOW, marker
+from log_kit import NOW, append_as_leader, marker
 from odradek.handlers import k00_produce
 from odradek.log.append import COORDINATOR
 from odradek.metrics.registry import Registry
@@ -133,7 +133,7 @@ def set_up(plane, name, configs, state):
     waiter = Waiter()
     partition.add_waiter(waiter)
     if partition.leader is not None:
-        partition.log.append_as_leader(marker(8, commit=True, epoch=0), 0, NOW, origin=COORDINATOR)
+        append_as_leader(partition.log, marker(8, commit=True, epoch=0), 0, NOW, origin=COORDINATOR)
         partition.leader.log_end_moved()
     if state in ("offline", "damaged"):
         plane.on_reactor(lambda: partition.go_offline(DIR_FAILED if state == "offline" else DAMAGED))

@@ -6,6 +6,7 @@ its story, which checks that.
 
 from faulty_link import Link
 
+from assurance import Assurance
 from odradek.channel.driver import Driver
 from odradek.client.consumer.assignors.by_name import by_name
 from odradek.client.consumer.classic_membership import ClassicMembership
@@ -90,6 +91,7 @@ class Member:
         self._giving_back_ms = None
         self._committed_ms = self._refreshed_ms = 0
         self._is_reading = self._is_refreshing = False
+        self._calls = []  # commits that may be open
         self._make_cores(topics)
         self.tick()
 
@@ -99,9 +101,7 @@ class Member:
         self.lookup = CoordinatorLookup(GROUP, versions)
         if self.protocol == CONSUMER:
             member_id = f"{self.name}-{self.story.next_number()}"
-            self.membership = ConsumerMembership(
-                config, member_id, self.lookup, versions, session_timeout_ms=SESSION_MS
-            )
+            self.membership = ConsumerMembership(config, member_id, self.lookup, versions)
         else:
             assignors = [by_name(name) for name in self.protocol.split(",")]
             self.membership = ClassicMembership(config, assignors, self.lookup, versions)
@@ -109,7 +109,8 @@ class Member:
             GROUP, self.membership.identity, self.lookup, versions, on_refusal=self.membership.refused_commit
         )
         self.membership.subscribe(topics)
-        cores = (self.membership, self.commits, self.lookup)
+        self.assurance = Assurance(self.membership, SESSION_MS)
+        cores = (self.assurance, self.commits, self.lookup)
         self.drivers = [Driver(self.link.channel, core, timeout_ms=patience_ms, on_event=self.step) for core in cores]
 
     def __repr__(self):
@@ -123,7 +124,7 @@ class Member:
         """G1: what it may take for its own, unless it was misheard."""
         if not self.is_up or self.link.is_misheard:
             return NOTHING
-        return self.membership.assured(self.now_ms)
+        return self.assurance.assured(self.now_ms)
 
     # What the story does to it
 
@@ -207,7 +208,8 @@ class Member:
         if self._giving_back_ms is None:
             self._giving_back_ms = self.now_ms
             self._commit_now(partitions)
-        return self.commits.has_nothing_open(partitions) or self.now_ms >= self._giving_back_ms + GIVE_BACK_MS
+        is_open = any(place in call.open for place in partitions for call in self._calls)
+        return not is_open or self.now_ms >= self._giving_back_ms + GIVE_BACK_MS
 
     # Commits
 
@@ -221,7 +223,8 @@ class Member:
         offsets = {place: offset for place, offset in offsets.items() if self.acked.get(self._term(place)) != offset}
         for place, offset in offsets.items():
             self.story.history.sends_commit(self, place, offset)
-        self.commits.commit(offsets)
+        self._calls = [call for call in self._calls if not call.is_done]
+        self._calls.append(self.commits.commit(offsets))
 
     def _term(self, place):
         return place, self.tenures[place]

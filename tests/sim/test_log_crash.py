@@ -8,6 +8,7 @@ once gives (L1, L2, L7).
 
 import pytest
 
+import failpoints
 from log_kit import NOW, Partition, config, run
 from odradek.log import failpoint, names
 from odradek.log.dir_sync import sync_dir_job
@@ -25,7 +26,7 @@ ELSEWHERE = ("log.recover", "log.load", "log.truncate_fully")
 @pytest.fixture(autouse=True)
 def disarmed():
     yield
-    failpoint.disarm_all()
+    failpoints.disarm_all()
 
 
 class Story:
@@ -166,7 +167,7 @@ def test_crash_at_every_disk_operation(seed):
     for nth in range(setup + seed % 2, total, 2):
         story = crashed_story(seed * 1000 + nth, lambda disk, nth=nth: disk.crash_at(nth))
         assert story is not None
-        failpoint.disarm_all()
+        failpoints.disarm_all()
         story.check_after(PROFILES[(nth + seed) % len(PROFILES)])
 
 
@@ -182,9 +183,9 @@ def test_crash_at_every_failpoint(name):
             if hits > seed * 2:
                 raise SimCrash(name)
 
-        failpoint.arm(name, crash)
+        failpoints.arm(name, crash)
         story = crashed_story(seed, lambda disk: None)
-        failpoint.disarm_all()
+        failpoints.disarm_all()
         if story is None:
             continue
         crossed += 1
@@ -202,12 +203,12 @@ def test_crash_in_the_middle_of_recovery(name):
         def crash(_):
             raise SimCrash(name)
 
-        failpoint.arm(name, crash)
+        failpoints.arm(name, crash)
         try:
             story.partition.load(clean=False)
         except SimCrash:
             crossed += 1
-        failpoint.disarm_all()
+        failpoints.disarm_all()
         story.check_after(PROFILES[(seed + 1) % len(PROFILES)])
     assert crossed, "a failpoint nobody crosses"
 
@@ -224,10 +225,10 @@ def test_crash_while_a_log_begins_anew(seed):
     def crash(name):
         raise SimCrash(name)
 
-    failpoint.arm("log.truncate_fully.after_delete", crash)
+    failpoints.arm("log.truncate_fully.after_delete", crash)
     with pytest.raises(SimCrash):
         partition.log.truncate_fully_and_start_at(100, NOW)
-    failpoint.disarm_all()
+    failpoints.disarm_all()
     partition.crash(PROFILES[seed % len(PROFILES)])
     partition.load(clean=False)
     found, log = partition.records(), partition.log

@@ -16,7 +16,7 @@ from itertools import pairwise
 import pytest
 
 from log_jobs_model import SteppedBroker
-from log_kit import NOW, Partition, batch, config, marker, read_records, run
+from log_kit import NOW, Partition, append_as_leader, batch, config, marker, read_records, run
 from manager_kit import SimBroker, values
 from odradek.log import names
 from odradek.log.append import COORDINATOR
@@ -138,7 +138,7 @@ def test_a_truncation_waits_for_a_rename_that_is_under_way():
     broker.sleep(100)
     assert log.segments.base_offsets == [0, 2, 4, 6]
     broker.executor.is_free = False
-    broker.on_reactor(lambda: log.delete_records_before(6))
+    broker.on_reactor(lambda: log.increment_log_start_offset(6))
     broker.spawn(broker.manager.schedules.delete_old_segments())
     renaming = list(broker.executor.standing)
     assert renaming and log.segments.base_offsets == [6]
@@ -193,8 +193,8 @@ def test_records_of_a_transaction_whose_marker_was_cut_off_are_not_taken_for_com
     log = partition.log
     partition.append(b"before")
     for sequence in range(3):
-        log.append_as_leader(batch(b"x", producer=7, sequence=sequence, transactional=True), 0, NOW)
-    log.append_as_leader(marker(7, commit=True), 0, NOW, origin=COORDINATOR)
+        append_as_leader(log, batch(b"x", producer=7, sequence=sequence, transactional=True), 0, NOW)
+    append_as_leader(log, marker(7, commit=True), 0, NOW, origin=COORDINATOR)
     log.update_high_watermark(5)
     assert log.last_stable_offset == 5
     plan = log.truncate_to(4, NOW)
@@ -204,7 +204,7 @@ def test_records_of_a_transaction_whose_marker_was_cut_off_are_not_taken_for_com
     assert log.read(1, 1000, isolation=TXN_COMMITTED).records is None
     assert log.install(plan, run(rebuild_job(partition.disk, plan)))
     assert log.last_stable_offset == 1, "open since offset 1"
-    log.append_as_leader(marker(7, commit=False), 0, NOW, origin=COORDINATOR)
+    append_as_leader(log, marker(7, commit=False), 0, NOW, origin=COORDINATOR)
     log.update_high_watermark(5)
     assert log.last_stable_offset == 5
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import outside
-from network_kit import Client, SimRig, correlation_id_of, request
+from network_kit import Client, SimRig, correlation_id_of, held_bytes, request
 from odradek.reactor.file_range import File
 
 SEEDS = range(30)
@@ -88,7 +88,7 @@ class Story:
         assert frames == self.expected[client][: len(frames)]
         for processor in self.rig.listener.processors:
             for connection in processor.connections():
-                assert connection.held_bytes <= 300_004 * 4
+                assert held_bytes(connection) <= 300_004 * 4
 
     def run(self):
         for _ in range(40):

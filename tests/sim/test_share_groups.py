@@ -4,7 +4,7 @@ import pytest
 from share_kit import PROPERTIES, ShareConsumer, acquired, alter, prepare, produce
 
 from broker_kit import SimBroker, SimClient
-from log_kit import batch, marker
+from log_kit import append_as_leader, batch, marker
 from odradek.log.append import COORDINATOR
 from odradek.protocol import errors
 from odradek.protocol.messages.k08_offset_commit import (
@@ -228,8 +228,8 @@ def test_records_that_are_not_for_consumers(broker, client):
     produce(client, batch(b"a"))
     partition = broker.server.broker.replicas.partition("t", 0)
     now_ms = broker.world.wall_ms() if hasattr(broker.world, "wall_ms") else 1_700_000_000_000
-    partition.log.append_as_leader(batch(b"x", b"y", producer=7, sequence=0, transactional=True), 0, now_ms)
-    partition.log.append_as_leader(marker(7, commit=False), 0, now_ms, origin=COORDINATOR)
+    append_as_leader(partition.log, batch(b"x", b"y", producer=7, sequence=0, transactional=True), 0, now_ms)
+    append_as_leader(partition.log, marker(7, commit=False), 0, now_ms, origin=COORDINATOR)
     partition.leader.advance_high_watermark()
     produce(client, batch(b"b"))
     one = ShareConsumer(broker, "one").join()

@@ -27,7 +27,6 @@ class PartitionInfo(NamedTuple):
 
 class Cluster:
     __slots__ = (
-        "_by_node",
         "_by_topic",
         "_nodes",
         "_partitions",
@@ -59,10 +58,8 @@ class Cluster:
         self.controller = self._nodes.get(controller_id, NO_NODE)
         self._partitions = {info.place: info for info in partitions}
         self._by_topic: dict[str, list[PartitionInfo]] = {}
-        self._by_node: dict[int, list[PartitionInfo]] = {}
         for info in sorted(self._partitions.values(), key=lambda one: one.partition):
             self._by_topic.setdefault(info.topic, []).append(info)
-            self._by_node.setdefault(info.leader_id, []).append(info)
         self.topic_ids = dict(topic_ids or {})
         self.topic_names = {topic_id: name for name, topic_id in self.topic_ids.items()}
         self.internal_topics = frozenset(internal_topics)
@@ -97,9 +94,6 @@ class Cluster:
     def available_partitions(self, topic: str) -> list[PartitionInfo]:
         """Those that have a leader which is known."""
         return [info for info in self._by_topic.get(topic, ()) if info.leader_id in self._nodes]
-
-    def partitions_of_node(self, node_id: int) -> list[PartitionInfo]:
-        return list(self._by_node.get(node_id, ()))
 
     def leader(self, topic: str, partition: int) -> Node | None:
         info = self._partitions.get(TopicPartition(topic, partition))

@@ -44,10 +44,6 @@ class Driver:
         self._timer: Timer | None = None
         self._is_stopped = False
 
-    @property
-    def is_stopped(self) -> bool:
-        return self._is_stopped
-
     def pump(self) -> None:
         if self._is_stopped:
             return

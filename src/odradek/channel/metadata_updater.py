@@ -44,10 +44,6 @@ class MetadataUpdater:
         client.observe(self)
         self._look()
 
-    @property
-    def is_under_way(self) -> bool:
-        return self._is_under_way
-
     def wait_for_update(self, version: int, timeout_ms: int) -> Pending[None]:
         """Until the metadata has passed this version. Fails with RequestTimedOut, or what makes waiting useless."""
         updated: Pending[None] = self._loop.pending()

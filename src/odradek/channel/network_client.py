@@ -169,9 +169,6 @@ class NetworkClient:
         known = self.states.get(node_id)
         return None if known is None else known.authentication_error
 
-    def connection_delay_ms(self, node_id: int) -> int | None:
-        return self.states.connection_delay_ms(node_id, self._mono_ms())
-
     def poll_delay_ms(self, node_id: int) -> int | None:
         """When it is worth looking at the node again, if nothing is told of it before; None: never."""
         return self.states.poll_delay_ms(node_id, self._mono_ms())

@@ -15,7 +15,7 @@ from struct import Struct as Layout
 from struct import error as LayoutError  # noqa: N812 - an exception, named as one
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from odradek.broken_rule import BrokenRuleError, instance, present
+from odradek.broken_rule import BrokenRuleError, present
 from odradek.handlers import table
 from odradek.handlers.call import Call, LocalConnection
 from odradek.handlers.error_counts import Count, ErrorCounts
@@ -31,7 +31,7 @@ from odradek.protocol.messages.header import RequestHeader
 from odradek.protocol.parts import Part
 from odradek.reactor.file_range import FileRange
 from odradek.reactor.pending import Pending
-from odradek.security.principal import ANONYMOUS, Principal
+from odradek.security.principal import Principal
 
 if TYPE_CHECKING:
     from odradek.network.server_connection import ServerConnection
@@ -198,11 +198,6 @@ class Dispatcher(Generic[S]):
         self.services.error_counts.counter(API_VERSIONS, type(response), 0)(response)
         return _encode_response(response.plan(0), response, header.correlation_id, False)
 
-    def answer_api_versions(self, frame: memoryview) -> list[Part]:
-        """The answer to a frame with ApiVersions on a connection that has not authenticated yet."""
-        parts = self.serve(LocalConnection(ANONYMOUS, "", ("", 0), is_privileged=False), frame)
-        return instance(parts, list, "ApiVersions is answered at once")
-
     # The handler and its answer
 
     def _answer(self, route: _Route, call: Call[S], request: Request) -> PartsOrPending:
@@ -336,8 +331,9 @@ class Dispatcher(Generic[S]):
     def _serve_with_faults(
         self, faults: Faults, route: _Route, call: Call[S], request: Request, frame: memoryview, at: int
     ) -> PartsOrPending:
-        is_of_peer = not isinstance(call.connection, LocalConnection)  # else its authenticator needs the answer at once
-        action = faults.before(call, request) if is_of_peer else None
+        is_of_peer = not isinstance(call.connection, LocalConnection)
+        is_known = call.connection.authenticator is None  # before, its authenticator needs the answer at once
+        action = faults.before(call, request) if is_of_peer and is_known else None
         if action is None:
             return self._answer(route, call, request)
         if action.delay_ms == 0:

@@ -18,7 +18,6 @@ from odradek.reactor.ports import Buffer
 from odradek.records import control
 from odradek.records.assign import assign, place, place_plain
 from odradek.records.batch import Batch, RecordBatch, batches
-from odradek.records.check import check
 from odradek.records.checked import CheckedRecords, PlainRecords
 from odradek.records.layout import NO_TIMESTAMP
 
@@ -46,14 +45,6 @@ class AppendInfo:
 
     def __repr__(self) -> str:
         return f"AppendInfo({self.first_offset}-{self.last_offset}, is_duplicate={self.is_duplicate})"
-
-
-def append_as_leader(log: "Log", records: Buffer, leader_epoch: int, now_ms: int, origin: int) -> AppendInfo:
-    """Checks and appends in one call, for who has a log and no partition. The leader of a partition has its records
-    checked before, perhaps in a job, and comes to `append_checked` (`replica/leader.py`).
-    """
-    checked = check(records, log.rules, now_ms, is_from_client=origin == CLIENT)
-    return append_checked(log, checked, leader_epoch, now_ms, origin)
 
 
 def append_checked(log: "Log", checked: CheckedRecords, leader_epoch: int, now_ms: int, origin: int) -> AppendInfo:

@@ -19,7 +19,7 @@ durability (flush, close).
 from collections.abc import Callable
 
 from odradek.log import append, durability, lookup, read, replace, retention, roll, truncate
-from odradek.log.append import CLIENT, AppendInfo
+from odradek.log.append import AppendInfo
 from odradek.log.config import LogConfig
 from odradek.log.dead_files import Deletion
 from odradek.log.flush import FlushPlan
@@ -229,16 +229,7 @@ class Log:
         self.find_first_unstable_offset()
         return True
 
-    def delete_records_before(self, offset: int) -> int:
-        """DeleteRecords; -1 is the high watermark. Returns the new log start offset."""
-        self.increment_log_start_offset(self.high_watermark if offset == -1 else offset)
-        return self.log_start_offset
-
     # Appends.
-
-    def append_as_leader(self, records: Buffer, leader_epoch: int, now_ms: int, *, origin: int = CLIENT) -> AppendInfo:
-        """Checks the records, gives them offsets and appends them. The buffer is written to."""
-        return append.append_as_leader(self, records, leader_epoch, now_ms, origin)
 
     def append_as_follower(self, records: Buffer, now_ms: int) -> AppendInfo:
         """Appends what the leader sent, offsets and epochs as they are; a batch that is cut off at the end is left."""

@@ -114,10 +114,6 @@ class ConnectionQuotas:
         self._by_listener.setdefault(listener, 0)
         self._rates_by_listener.setdefault(listener, ConnectionRate())
 
-    def remove_listener(self, listener: str) -> None:
-        self._by_listener.pop(listener, None)
-        self._rates_by_listener.pop(listener, None)
-
     def listener_rate(self, listener: str) -> ConnectionRate:
         return self._rates_by_listener[listener]
 

@@ -102,15 +102,6 @@ class SocketServer:
         for listener in self.listeners.values():
             listener.plan.channel.serve = serve
 
-    def remove_listener(self, name: str) -> None:
-        """Closes the listener and all its connections."""
-        listener = self.listeners.pop(name)
-        listener.acceptor.stop()
-        for processor in listener.processors:
-            processor.close()
-            self._metrics.remove_processor(processor)
-        self.quotas.remove_listener(name)
-
     def enable(self) -> None:
         """From now on connections are accepted and their requests served; control plane first."""
         self._is_enabled = True

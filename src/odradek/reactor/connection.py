@@ -142,12 +142,6 @@ class Connection(SendingEnd):
         for callback in callbacks or ():
             callback()
 
-    @property
-    def held_bytes(self) -> int:
-        """The memory that unhandled input takes."""
-        held = len(self._held) if self._held is not None else 0  # the handled part of it is still there
-        return held + (self._partial.capacity_bytes if self._partial is not None else 0)
-
     # What the loop calls
 
     def ready(self, readiness: int) -> None:

@@ -105,10 +105,6 @@ class PartialFrame:
         self._buffer = memory.buffer(self._next_capacity())
         self._buffer[: self.filled_bytes] = beginning
 
-    @property
-    def capacity_bytes(self) -> int:
-        return len(self._buffer)
-
     def room(self) -> memoryview:
         """Where the next bytes belong: never beyond the frame's end."""
         if self.filled_bytes == len(self._buffer):

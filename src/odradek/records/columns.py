@@ -78,10 +78,6 @@ class Columns:
         return f"Columns({len(self)} records, next_offset={self.next_offset})"
 
     @property
-    def sources(self) -> list[Buffer]:
-        return [source for source, _, _ in self._segments]
-
-    @property
     def rows(self) -> Rows:
         return self._rows
 

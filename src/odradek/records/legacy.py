@@ -163,10 +163,6 @@ class LegacyBatch:
             raise errors.InvalidRecord("A compressed message holds no message.")
         return body
 
-    def set_offset(self, offset: int) -> None:
-        layout.BASE_OFFSET.pack_into(self.buffer, 0, offset)
-        self.last_offset = offset
-
     def set_max_timestamp(self, timestamp_type: int, max_timestamp: int) -> None:
         if self.magic == 0 or (timestamp_type, max_timestamp) == (self.timestamp_type, self.timestamp):
             return

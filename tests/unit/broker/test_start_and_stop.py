@@ -130,7 +130,7 @@ def test_the_topic_of_groups_keeps_its_partitions_whatever_the_config_says_later
     broker.properties["offsets.topic.num.partitions"] = "50"
     broker.restart()
     groups = broker.server.broker.services.groups
-    assert {groups.partition_of(f"group-{number}") for number in range(100)} == {0, 1, 2}
+    assert {groups.shards.index_of(f"group-{number}") for number in range(100)} == {0, 1, 2}
 
 
 @pytest.mark.contract("D51", "D53")

@@ -74,7 +74,6 @@ def test_a_cluster_is_looked_at_from_every_side():
     assert cluster.topics == ["t", "u"]
     assert [info.partition for info in cluster.partitions("t")] == [0, 1, 2]
     assert [info.partition for info in cluster.available_partitions("t")] == [0, 1]
-    assert [info.place for info in cluster.partitions_of_node(2)] == [("u", 0), ("t", 1)]
     assert cluster.partition("t", 1).leader_id == 2
     assert cluster.partition("t", 9) is None
     assert cluster.leader("t", 0) == ONE

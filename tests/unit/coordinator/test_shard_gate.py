@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from log_kit import append_as_leader
 from odradek.coordinator.group.classic.member import Joiner
 from odradek.coordinator.group.commit_request import Commit, CommitFrom
 from odradek.coordinator.group.coordinator import GroupCoordinator
@@ -252,7 +253,7 @@ def test_a_held_join_is_refused_when_the_lead_is_lost():
 def test_a_damaged_record_stops_the_shard_and_not_the_broker():
     gate = Gate()
     damaged = Record(0, b"\0\1\0\1g\0\1t\0\0\0\0", b"\0\x63rubbish", 0)
-    gate.partition(TOPIC).log.append_as_leader(bytearray(record_batch([damaged])), gate.shard.epoch, 0, origin=1)
+    append_as_leader(gate.partition(TOPIC).log, bytearray(record_batch([damaged])), gate.shard.epoch, 0, origin=1)
     gate.lead(OTHER)
     gate.lead(NODE)
     gate.settle()

@@ -93,9 +93,6 @@ def test_without_metadata_no_finalized_features_are_told():
 
 
 def test_a_connection_that_has_not_authenticated_gets_the_same_answer():
-    from handler_kit import decoded, framed
-
-    handlers = Handlers()
-    frame = memoryview(framed(ApiVersionsRequest(**CLIENT), 3))
-    answer = decoded(handlers.dispatcher.answer_api_versions(frame), 18, 3)
-    assert answer == handlers.ask(ApiVersionsRequest(**CLIENT), 3)
+    handlers, peer = Handlers(), Peer()
+    peer.authenticator = object()
+    assert handlers.ask(ApiVersionsRequest(**CLIENT), 3, peer) == handlers.ask(ApiVersionsRequest(**CLIENT), 3)

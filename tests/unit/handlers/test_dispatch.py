@@ -313,7 +313,9 @@ def test_a_fault_stands_in_for_the_handler_and_may_ask_it():
 
 def test_no_fault_comes_before_the_authentication():
     handlers, frame = with_fault(delay_ms=500)
-    assert decoded(handlers.dispatcher.answer_api_versions(memoryview(frame)), 18, 3).error_code == 0
+    peer = Peer()
+    peer.authenticator = object()
+    assert decoded(handlers.dispatcher.serve(peer, memoryview(frame)), 18, 3).error_code == 0
 
 
 def test_a_delayed_request_does_not_read_the_frame_that_is_gone():

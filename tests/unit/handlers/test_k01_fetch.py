@@ -2,7 +2,7 @@
 
 import pytest
 
-from log_kit import NOW, batch, marker
+from log_kit import NOW, append_as_leader, batch, marker
 from odradek.log.append import COORDINATOR
 from odradek.protocol import errors
 from odradek.protocol.frames import OFFSETS
@@ -234,11 +234,11 @@ def test_an_append_ends_the_wait(plane):
 def test_records_that_the_reader_may_not_see_yet_end_no_wait(plane):
     answer, pending = waiting_fetch(plane, ("t", 0, 0), isolation_level=1)
     log = plane.partition().log
-    log.append_as_leader(batch(b"open", producer=7, transactional=True), 0, NOW)
+    append_as_leader(log, batch(b"open", producer=7, transactional=True), 0, NOW)
     plane.on_reactor(plane.partition().leader.advance_high_watermark)
     plane.sleep(50)
     assert log.high_watermark == 1 and not pending.is_done
-    log.append_as_leader(marker(7, commit=True), 0, NOW, origin=COORDINATOR)
+    append_as_leader(log, marker(7, commit=True), 0, NOW, origin=COORDINATOR)
     plane.on_reactor(plane.partition().leader.advance_high_watermark)
     assert values(answer().responses[0].partitions[0])[0] == "open"
 
@@ -455,8 +455,8 @@ def test_a_session_goes_on_after_an_unknown_isolation_level(plane):
 def test_read_committed(plane):
     log = plane.log()
     for producer, sequence in ((7, 0), (8, 0)):
-        log.append_as_leader(batch(b"x", producer=producer, sequence=sequence, transactional=True), 0, NOW)
-    log.append_as_leader(marker(7, commit=False), 0, NOW, origin=COORDINATOR)
+        append_as_leader(log, batch(b"x", producer=producer, sequence=sequence, transactional=True), 0, NOW)
+    append_as_leader(log, marker(7, commit=False), 0, NOW, origin=COORDINATOR)
     plane.partition().leader.advance_high_watermark()
     uncommitted = plane.fetch_one(isolation_level=0)
     assert (uncommitted.high_watermark, uncommitted.last_stable_offset) == (3, 1)
@@ -469,12 +469,12 @@ def test_read_committed(plane):
 
 def test_the_end_of_a_transaction_wakes_a_reader_of_committed_records(plane):
     log = plane.log()
-    log.append_as_leader(batch(b"x", producer=7, transactional=True), 0, NOW)
+    append_as_leader(log, batch(b"x", producer=7, transactional=True), 0, NOW)
     plane.partition().leader.advance_high_watermark()
     answer, _ = waiting_fetch(plane, ("t", 0, 0), isolation_level=1)
 
     def commit():
-        log.append_as_leader(marker(7, commit=True), 0, NOW, origin=COORDINATOR)
+        append_as_leader(log, marker(7, commit=True), 0, NOW, origin=COORDINATOR)
         plane.partition().leader.advance_high_watermark()
 
     plane.on_reactor(commit)

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from log_kit import batch, read_records, run
+from log_kit import append_as_leader, batch, read_records, run
 from manager_kit import SimBroker, values
 from odradek.inspection.diagnosis import diagnose
 from odradek.inspection.findings import ERROR
@@ -53,7 +53,7 @@ class Story:
     def append(self, log, number):
         records = [b"%d-%d" % (number, each) * 9 for each in range(1 + number % 3)]
         made = batch(*records, producer=5, sequence=log.log_end_offset)
-        log.append_as_leader(made, number // 8, self.broker.manager.now_ms)
+        append_as_leader(log, made, number // 8, self.broker.manager.now_ms)
         log.update_high_watermark(log.log_end_offset)
 
     def damaged(self, damage):

@@ -1,10 +1,11 @@
 """Appends: offsets, producers (P1-P4), transactions (L6, T1), rolls, followers, and disks that refuse."""
 
 from errno import EIO
+from functools import partial
 
 import pytest
 
-from log_kit import NOW, Partition, batch, config, marker, read_batches, read_bytes, run
+from log_kit import NOW, Partition, append_as_leader, batch, config, marker, read_batches, read_bytes, run
 from odradek.log.append import COORDINATOR
 from odradek.log.failure import DiskFull, LogDirFailure, UnexpectedAppendOffset
 from odradek.log.flush import flush_job
@@ -116,12 +117,12 @@ def test_an_open_transaction_holds_the_last_stable_offset(partition):
     assert log.last_stable_offset == 1
     with pytest.raises(errors.InvalidTxnState):
         partition.append(b"loose", producer=1, sequence=1)
-    log.append_as_leader(marker(1, commit=True), 0, NOW, origin=COORDINATOR)
+    append_as_leader(log, marker(1, commit=True), 0, NOW, origin=COORDINATOR)
     log.update_high_watermark(3)
     assert log.last_stable_offset == 1  # the marker is not replicated yet
     log.update_high_watermark(log.log_end_offset)
     assert log.last_stable_offset == 2
-    log.append_as_leader(marker(2, commit=False), 0, NOW, origin=COORDINATOR)
+    append_as_leader(log, marker(2, commit=False), 0, NOW, origin=COORDINATOR)
     log.update_high_watermark(log.log_end_offset)
     assert log.last_stable_offset == log.high_watermark == 5
 
@@ -130,9 +131,9 @@ def test_read_committed_gets_the_aborted_transactions_of_its_range(partition):
     log = partition.log
     partition.append(b"t1", producer=1, sequence=0, transactional=True)
     partition.append(b"t2", producer=2, sequence=0, transactional=True)
-    log.append_as_leader(marker(2, commit=False), 0, NOW, origin=COORDINATOR)
+    append_as_leader(log, marker(2, commit=False), 0, NOW, origin=COORDINATOR)
     log.roll(NOW)
-    log.append_as_leader(marker(1, commit=False), 0, NOW, origin=COORDINATOR)
+    append_as_leader(log, marker(1, commit=False), 0, NOW, origin=COORDINATOR)
     log.update_high_watermark(log.log_end_offset)
     for _ in range(2):
         log = partition.log
@@ -147,7 +148,7 @@ def test_read_committed_gets_the_aborted_transactions_of_its_range(partition):
 
 def test_a_marker_of_an_older_coordinator_is_fenced(partition):
     partition.append(b"t", producer=1, sequence=0, transactional=True)
-    append = partition.log.append_as_leader
+    append = partial(append_as_leader, partition.log)
     append(marker(1, commit=True, coordinator_epoch=3), 0, NOW, origin=COORDINATOR)
     with pytest.raises(errors.TransactionCoordinatorFenced):
         append(marker(1, commit=True, coordinator_epoch=2), 0, NOW, origin=COORDINATOR)
@@ -160,7 +161,7 @@ def test_an_open_transaction_survives_a_restart(partition):
     log = partition.reopen()
     log.update_high_watermark(1)
     assert log.last_stable_offset == 0
-    log.append_as_leader(marker(1, commit=False), 0, NOW, origin=COORDINATOR)
+    append_as_leader(log, marker(1, commit=False), 0, NOW, origin=COORDINATOR)
     assert [entry.last_offset for entry in log.active.aborted_transactions()] == [1]
 
 
@@ -264,7 +265,7 @@ def follower_of(leader):
 def test_a_follower_holds_what_its_leader_holds(partition):
     partition.append(b"a", leader_epoch=1)
     partition.append(b"t", producer=1, sequence=0, transactional=True, leader_epoch=2)
-    partition.log.append_as_leader(marker(1, commit=False), 2, NOW, origin=COORDINATOR)
+    append_as_leader(partition.log, marker(1, commit=False), 2, NOW, origin=COORDINATOR)
     follower = follower_of(partition)
     follower.close(), partition.close()
     assert follower.disk.snapshot() == partition.disk.snapshot()
@@ -322,7 +323,7 @@ def test_an_abort_counts_although_there_is_no_space_for_its_index_entry(partitio
     log = partition.log
     partition.append(b"t", producer=1, sequence=0, transactional=True)
     partition.disk.fail("create", 28, times=None, path=".txnindex")
-    log.append_as_leader(marker(1, commit=False), 0, NOW, origin=COORDINATOR)
+    append_as_leader(log, marker(1, commit=False), 0, NOW, origin=COORDINATOR)
     log.update_high_watermark(2)
     fetched = log.read(0, 1000, isolation=TXN_COMMITTED)
     assert [entry.producer_id for entry in fetched.aborted_transactions] == [1]

@@ -147,20 +147,22 @@ def test_retention_of_everything_leaves_an_empty_log(partition):
 def test_a_compacted_log_is_not_deleted_by_age_but_below_its_start(partition):
     partition.log.update_config(partition.config.replace(retention_ms=0, cleanup_policy=("compact",)))
     assert partition.log.delete_old_segments(NOW + 10**6) is None
-    partition.log.delete_records_before(5)
+    partition.log.increment_log_start_offset(5)
     partition.log.delete_old_segments(NOW + 10**6)
     assert partition.log.segments.base_offsets[0] == 4
 
 
 def test_deleted_records_are_out_of_range_at_once(partition):
-    assert partition.log.delete_records_before(7) == 7
-    assert partition.log.delete_records_before(3) == 7
+    assert partition.log.increment_log_start_offset(7)
+    assert not partition.log.increment_log_start_offset(3)
+    assert partition.log.log_start_offset == 7
     with pytest.raises(errors.OffsetOutOfRange):
         partition.log.read(6, 100)
     with pytest.raises(errors.OffsetOutOfRange):
-        partition.log.delete_records_before(21)
+        partition.log.increment_log_start_offset(21)
     assert partition.log.epochs.entries[0] == (0, 7)
-    assert partition.log.delete_records_before(-1) == 20
+    assert partition.log.increment_log_start_offset(partition.log.high_watermark)
+    assert partition.log.log_start_offset == 20
 
 
 def test_a_range_outlives_the_deletion_of_its_file(partition):
@@ -205,12 +207,12 @@ def test_the_first_record_at_or_after_a_time(partition, timestamp, offset):
 
 
 def test_a_time_lookup_leaves_out_deleted_records(partition):
-    partition.log.delete_records_before(7)
+    partition.log.increment_log_start_offset(7)
     assert run(partition.log.lookup_job(0)).offset == 7
 
 
 def test_special_offsets(partition):
-    partition.log.delete_records_before(9)
+    partition.log.increment_log_start_offset(9)
     answers = {at: partition.log.special_offset(at) for at in (-1, -2, -4, -5, -6)}
     assert answers == {
         -1: FoundOffset(-1, 20, 2),

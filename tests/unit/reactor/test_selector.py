@@ -4,6 +4,7 @@ import struct
 
 import pytest
 
+from network_kit import held_bytes
 from odradek.reactor.connection import Connection
 from odradek.reactor.frames import read_length
 from odradek.reactor.loop import Loop
@@ -103,7 +104,7 @@ def test_a_muted_connection_gets_its_frames_later(pair):
 @pytest.mark.contract("C55")
 def test_the_end_of_the_stream_within_a_frame_is_told_from_one_between_frames(pair):
     pair.server.send([struct.pack(">i", 100_000), b"x" * 50_000])
-    pair.until(lambda: pair.client.held_bytes)
+    pair.until(lambda: held_bytes(pair.client))
     pair.server.close()
     pair.until(lambda: pair.client.is_closed)
     assert pair.client.close_reason == "closed by the peer within a frame"

@@ -180,12 +180,12 @@ def test_inner_offsets_of_magic_1_are_relative(codec):
 
 
 def test_a_wrapper_at_offset_0_counts_from_0():
-    wrapper = LegacyBatch(bytearray(message_set(RECORDS, 1, codec=1)))
-    wrapper.set_offset(0)
-    assert [record.offset for record in wrapper.records()] == [0, 1, 2]
-    wrapper.set_offset(1)
+    data = bytearray(message_set(RECORDS, 1, codec=1))
+    layout.BASE_OFFSET.pack_into(data, 0, 0)
+    assert [record.offset for record in LegacyBatch(data).records()] == [0, 1, 2]
+    layout.BASE_OFFSET.pack_into(data, 0, 1)
     with pytest.raises(errors.InvalidRecord, match="below its last inner one"):
-        list(wrapper.records())
+        list(LegacyBatch(data).records())
 
 
 def test_the_append_time_of_a_wrapper_holds_for_all():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from log_kit import NOW, batch, marker
+from log_kit import NOW, append_as_leader, batch, marker
 from odradek.log.append import COORDINATOR
 from odradek.replica.share.reading import read_batches
 from replica_kit import SimPlane
@@ -16,14 +16,14 @@ def plane():
     made = SimPlane()
     made.create_topic()
     log = made.log()
-    log.append_as_leader(batch(b"a"), 0, NOW)
-    log.append_as_leader(batch(b"b", b"c", producer=ABORTED, transactional=True), 0, NOW)
-    log.append_as_leader(batch(b"d", producer=COMMITTED, transactional=True), 0, NOW)
-    log.append_as_leader(marker(ABORTED, commit=False), 0, NOW, origin=COORDINATOR)
-    log.append_as_leader(batch(b"e", producer=ABORTED, sequence=2, transactional=True), 0, NOW)
-    log.append_as_leader(marker(ABORTED, commit=True), 0, NOW, origin=COORDINATOR)
-    log.append_as_leader(marker(COMMITTED, commit=True), 0, NOW, origin=COORDINATOR)
-    log.append_as_leader(batch(b"f"), 0, NOW)
+    append_as_leader(log, batch(b"a"), 0, NOW)
+    append_as_leader(log, batch(b"b", b"c", producer=ABORTED, transactional=True), 0, NOW)
+    append_as_leader(log, batch(b"d", producer=COMMITTED, transactional=True), 0, NOW)
+    append_as_leader(log, marker(ABORTED, commit=False), 0, NOW, origin=COORDINATOR)
+    append_as_leader(log, batch(b"e", producer=ABORTED, sequence=2, transactional=True), 0, NOW)
+    append_as_leader(log, marker(ABORTED, commit=True), 0, NOW, origin=COORDINATOR)
+    append_as_leader(log, marker(COMMITTED, commit=True), 0, NOW, origin=COORDINATOR)
+    append_as_leader(log, batch(b"f"), 0, NOW)
     made.partition().leader.advance_high_watermark()
     return made
 

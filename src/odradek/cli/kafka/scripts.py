@@ -1,8 +1,5 @@
 """Which module serves which script, by the names of the scripts and of the Java classes that they run."""
 
-from collections.abc import Callable, Sequence
-from importlib import import_module
-
 _PACKAGE = "odradek.cli.kafka"
 
 # The script, its module here, the Java classes that harnesses call it by: several moved between 3.3 and 4.3.
@@ -58,11 +55,6 @@ SCRIPTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "kafka-topics.sh": ("topics", ("org.apache.kafka.tools.TopicCommand", "kafka.admin.TopicCommand")),
     "kafka-transactions.sh": ("transactions", ("org.apache.kafka.tools.TransactionsCommand",)),
 }
-
-
-def main_of(script: str) -> Callable[[Sequence[str]], int]:
-    found: Callable[[Sequence[str]], int] = import_module(f"{_PACKAGE}.{SCRIPTS[script][0]}").main
-    return found
 
 
 def by_class() -> dict[str, str]:

@@ -306,7 +306,7 @@ class ClassicMembership(GroupMembership):
             self._fail_for_good(errors.InconsistentGroupProtocol(text), now_ms)
             return
         self._went_well()
-        self._heard(is_quiet=True)
+        self._answers += 1
         self.state = STABLE
         self._heartbeat_at_ms = now_ms + self.config.heartbeat_interval_ms
         self._take_over(assigned)
@@ -352,7 +352,7 @@ class ClassicMembership(GroupMembership):
         code = response.error_code
         if code in (errors.NONE, errors.RebalanceInProgress.code):
             self._went_well()
-            self._heard(is_quiet=code == errors.NONE)
+            self._answers += 1
             self._must_rejoin = self._must_rejoin or code != errors.NONE
         else:
             self._refused(code, now_ms)
@@ -400,7 +400,6 @@ class ClassicMembership(GroupMembership):
         self._assigned = None
         self._sync = None
         self._must_rejoin = True
-        self._unheard()
         self._lose_all()
 
     def _fail_for_good(self, error: errors.KafkaError, now_ms: int) -> None:

@@ -159,10 +159,6 @@ class OffsetCommits(GroupRequests):
         self._calls = [each for each in self._calls if each is not call]
         self._fetches = [each for each in self._fetches if each is not call]
 
-    def has_nothing_open(self, places: Iterable[TopicPartition]) -> bool:
-        """Nothing that was to be committed for them is still open."""
-        return not any(place in call.open for place in places for call in self._calls)
-
     @property
     def is_idle(self) -> bool:
         return not self._calls and not self._fetches

@@ -18,7 +18,8 @@ A heartbeat tells what has changed since the last one that was answered; after o
 tells everything. What the member owns is told once it has given back what it must: saying so earlier would hand the
 partition to another while this one still reads it (G1).
 
-The coordinator speaks of topics by their ids: an id that the metadata does not know yet waits for it.
+The coordinator speaks of topics by their ids: an id that the metadata does not know yet waits for it, and has it
+asked for (`needs_metadata`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -50,7 +51,6 @@ UNSUBSCRIBED, JOINING, STABLE, RECONCILING, ACKNOWLEDGING, FENCED, STALE, FATAL 
 SILENT = (UNSUBSCRIBED, FENCED, STALE, FATAL)  # states without heartbeats
 
 JOIN_EPOCH, LEAVE_EPOCH, LEAVE_STATIC_EPOCH = 0, -1, -2
-SESSION_TIMEOUT_MS = 45_000  # the broker's default: a member is not told
 
 MAY_REJOIN = frozenset((errors.FencedMemberEpoch.code, errors.UnknownMemberId.code))
 
@@ -73,11 +73,11 @@ class ConsumerMembership(GroupMembership):
         "_interval_ms",
         "_is_leaving",
         "_names",
-        "_session_ms",
         "_target",
         "_told",
         "assignor",
         "epoch",
+        "needs_metadata",
         "regex",
         "state",
         "topics",
@@ -92,7 +92,6 @@ class ConsumerMembership(GroupMembership):
         backoff: Backoff | None = None,
         *,
         assignor: str | None = None,
-        session_timeout_ms: int = SESSION_TIMEOUT_MS,
     ) -> None:
         """The member makes its id itself: a random UUID that is its own as long as the process runs."""
         super().__init__(config, lookup, versions, backoff)
@@ -102,8 +101,8 @@ class ConsumerMembership(GroupMembership):
         self.epoch = JOIN_EPOCH
         self.topics: frozenset[str] = frozenset()
         self.regex: str | None = None
+        self.needs_metadata = False  # it was assigned a topic whose name it does not know
         self._has_told_regex = False
-        self._session_ms = session_timeout_ms
         self._interval_ms = config.heartbeat_interval_ms
         self._heartbeat: object = None
         self._heartbeat_at_ms = 0
@@ -139,11 +138,6 @@ class ConsumerMembership(GroupMembership):
         self._ids = {**topic_ids, **old}
         self._names = {topic_id: name for ids in (old, topic_ids) for name, topic_id in ids.items()}
         self._reconcile()
-
-    @property
-    def needs_metadata(self) -> bool:
-        """It was assigned a topic whose name it does not know."""
-        return any(topic_id not in self._names for topic_id, _ in self._target or ())
 
     def leave(self, now_ms: int) -> None:
         self._is_leaving = True
@@ -202,9 +196,6 @@ class ConsumerMembership(GroupMembership):
     def is_expired(self) -> bool:
         return self.state == STALE
 
-    def _session_timeout_ms(self) -> int:
-        return self._session_ms
-
     # The heartbeat
 
     def _subscription(self) -> tuple[tuple[str, ...], str | None]:
@@ -260,7 +251,7 @@ class ConsumerMembership(GroupMembership):
                 for number in topic.partitions
             )
         self._reconcile()
-        self._heard(is_quiet=self.owned <= self._wanted())
+        self._answers += 1
 
     def _lost(self, token: object, now_ms: int) -> None:
         """Perhaps it was heard and perhaps not: the next one tells everything."""
@@ -292,6 +283,7 @@ class ConsumerMembership(GroupMembership):
 
     def _reconcile(self) -> None:
         """One change at a time: what comes in the meantime waits until the consumer is done."""
+        self.needs_metadata = any(topic_id not in self._names for topic_id, _ in self._target or ())
         if self._target is None or self._changes or self._is_leaving or not self._is_member():
             return
         wanted = self._wanted()
@@ -316,7 +308,7 @@ class ConsumerMembership(GroupMembership):
         self._heartbeat = None
         self._heartbeat_at_ms = 0
         self._told = self._target = None
-        self._unheard()
+        self.needs_metadata = False
         self._lose_all()
         if state == FENCED and not self._changes:
             self.state = JOINING

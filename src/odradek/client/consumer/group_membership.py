@@ -1,9 +1,5 @@
 """A consumer's membership in its group, as far as both protocols agree: which partitions it owns, what the consumer has
 to do when that changes, and whether the consumer lives.
-
-What a member owns and what is surely its own are not the same. A member that was cut off learns late that others have
-taken over; `assured` is what nobody else can have by the member's own clock: it counts from when it *sent* the last
-request that was answered well, and the coordinator has counted from later.
 """
 
 from collections import deque
@@ -17,8 +13,6 @@ from odradek.client.core import Backoff, Destination, Versions
 from odradek.protocol import errors
 from odradek.protocol.declare import Request
 from odradek.protocol.topic_partition import TopicPartition
-
-LONG_AGO_MS = -(1 << 62)
 
 
 class MembershipConfig(NamedTuple):
@@ -40,9 +34,7 @@ class GroupMembership(GroupRequests):
         "_awaits_poll",
         "_changes",
         "_farewells",
-        "_heard_ms",
         "_polled_ms",
-        "_quiet_ms",
         "config",
         "member_id",
         "owned",
@@ -58,10 +50,8 @@ class GroupMembership(GroupRequests):
         self._changes: deque[OwnershipChange] = deque()
         self._polled_ms: int | None = None
         self._awaits_poll = False  # it has left because its application did not poll
-        self._answers = 0
+        self._answers = 0  # that have told that it is a member
         self._farewells = 0  # said, and neither answered nor lost
-        self._heard_ms = LONG_AGO_MS  # when the last request was sent that was answered well
-        self._quiet_ms = LONG_AGO_MS  # and the last whose answer did not ask for anything back
 
     # The consumer's part
 
@@ -84,10 +74,6 @@ class GroupMembership(GroupRequests):
         """The application is alive: to be called at least every `max.poll.interval.ms`."""
         self._polled_ms = now_ms
         self._awaits_poll = False
-
-    def assured(self, now_ms: int) -> Partitions:
-        until_ms = min(self._heard_ms + self._session_timeout_ms(), self._quiet_ms + self.config.max_poll_interval_ms)
-        return self.owned if now_ms < until_ms and self._is_member() else NOTHING
 
     @property
     def is_member(self) -> bool:
@@ -119,9 +105,6 @@ class GroupMembership(GroupRequests):
         """Whether it belongs to its group, as far as it has been told."""
         raise NotImplementedError
 
-    def _session_timeout_ms(self) -> int:
-        return self.config.session_timeout_ms
-
     def _changes_done(self, now_ms: int) -> None:
         raise NotImplementedError
 
@@ -146,19 +129,9 @@ class GroupMembership(GroupRequests):
         self._changes.clear()
         self._add_change(REVOKE, self.owned)
 
-    def _heard(self, *, is_quiet: bool) -> None:
-        self._answers += 1
-        self._heard_ms = max(self._heard_ms, self._sent_ms)
-        if is_quiet:
-            self._quiet_ms = max(self._quiet_ms, self._sent_ms)
-
-    def _unheard(self) -> None:
-        self._heard_ms = self._quiet_ms = LONG_AGO_MS
-
     def _is_stale(self, now_ms: int) -> bool:
         return self._polled_ms is not None and now_ms >= self._polled_ms + self.config.max_poll_interval_ms
 
     def _fail_for_good(self, error: errors.KafkaError, now_ms: int) -> None:
         super()._fail_for_good(error, now_ms)
-        self._unheard()
         self._lose_all()

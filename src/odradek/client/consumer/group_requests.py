@@ -24,7 +24,6 @@ class _InFlight(NamedTuple):
 
     on_answer: Callable[[Any, int], None]
     on_failure: Callable[[int], None]
-    sent_ms: int
 
 
 class GroupRequests:
@@ -34,7 +33,6 @@ class GroupRequests:
         "_in_flight",
         "_out",
         "_retry_at_ms",
-        "_sent_ms",
         "_versions",
         "error",
         "lookup",
@@ -49,7 +47,6 @@ class GroupRequests:
         self._retry_at_ms = 0
         self._in_flight: dict[object, _InFlight] = {}
         self._out: list[Send] = []
-        self._sent_ms = 0  # when the request was sent that is being answered
 
     # The core's shape
 
@@ -66,7 +63,6 @@ class GroupRequests:
     def answered(self, token: object, response: Response, now_ms: int) -> None:
         flight = self._in_flight.pop(token, None)
         if flight is not None:
-            self._sent_ms = flight.sent_ms
             flight.on_answer(response, now_ms)
 
     def failed(self, token: object, now_ms: int) -> None:
@@ -102,7 +98,7 @@ class GroupRequests:
     ) -> object:
         token = object()
         version = min(self._versions[request.api_key], version_max)
-        self._in_flight[token] = _InFlight(on_answer, on_failure, now_ms)
+        self._in_flight[token] = _InFlight(on_answer, on_failure)
         self._out.append(Send(request, version, destination, token))
         return token
 

@@ -328,6 +328,11 @@ class GroupSession:
     def needs_all_topics(self) -> bool:
         return self.subscription.pattern is not None
 
+    @property
+    def needs_metadata(self) -> bool:
+        """The coordinator has assigned a topic that the metadata does not tell of: it was made since."""
+        return isinstance(self.membership, ConsumerMembership) and self.membership.needs_metadata
+
     def metadata(self, cluster: Cluster, excluded: Iterable[str]) -> None:
         """There is news of the cluster. `excluded` are topics that a pattern does not match."""
         if self.membership is None or not self.subscription:

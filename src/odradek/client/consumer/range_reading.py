@@ -32,8 +32,3 @@ def read_range(consumer: RangeConsumer, place: TopicPartition, start: int, stop:
 def poll_chunk(consumer: RangeConsumer, timeout: float) -> FetchedRows | None:
     """The next rows, or a move of the position without any; None if nothing came within `timeout` seconds."""
     return consumer._run_poll(consumer._caller.poll_chunk, milliseconds(timeout))
-
-
-def read_nothing(consumer: RangeConsumer) -> None:
-    """The end of a range that may not be read to its end: what is buffered is let go."""
-    consumer.assign([])

@@ -36,14 +36,23 @@ class ConsumerSession(SessionLoop):
     async def subscribe(self, subscription: Subscription) -> None:
         group = self.the_group()
         group.subscribe(subscription)
-        if subscription.pattern is None:
-            gone = [place for place in self.state.assigned() if place.topic not in subscription.topics]
-            self.state.mark_revoking(gone)
         self._watch_topics()
-        cluster = self.channel.metadata.cluster
-        if subscription.pattern is None and all(cluster.partitions(topic) for topic in subscription.topics):
-            self._take_news()
+        if subscription.pattern is None:
+            self._hold_what_goes(subscription.topics)
+            cluster = self.channel.metadata.cluster
+            if all(cluster.partitions(topic) for topic in subscription.topics):
+                self._take_news()
+        elif not group.has_metadata:
+            self.channel.metadata.request_update()
         self.step()
+
+    def _hold_what_goes(self, topics: frozenset[str]) -> None:
+        """What is no longer subscribed to will be given up; what is again stays, unless it is being given up now."""
+        change = self.the_group().change
+        going = frozenset() if change is None or change.kind == ASSIGN else change.partitions
+        kept = {place for place in self.state.assigned() if place.topic in topics}
+        self.state.unmark_revoking(kept - going)
+        self.state.mark_revoking(self.state.assigned() - kept)
 
     async def unsubscribe(self) -> None:
         if self.group is not None and self.group.subscription:

@@ -116,6 +116,8 @@ class SessionLoop:
             self.group.step()
             if self.group.topics - self._topics:
                 self._watch_topics()
+            if self.group.needs_metadata:
+                self.channel.metadata.request_update(resets_backoff=False)
         self._find_first_positions()
         for driver in self._drivers:
             driver.pump()

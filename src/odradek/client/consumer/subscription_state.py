@@ -183,10 +183,6 @@ class SubscriptionState:
             state.forget_preferred()
         return _known(state.preferred_replica)
 
-    def prefer_read_replica(self, place: TopicPartition, node_id: int, until_ms: int) -> None:
-        state = self._of(place)
-        state.preferred_replica, state.preferred_until_ms = node_id, until_ms
-
     # For the cores
 
     def get(self, place: TopicPartition) -> AssignedPartition | None:

@@ -63,14 +63,6 @@ class BufferPool:
         self._is_serving = False
 
     @property
-    def free_buffers(self) -> int:
-        return self._free
-
-    @property
-    def unpooled_bytes(self) -> int:
-        return self._unpooled
-
-    @property
     def available_bytes(self) -> int:
         return self._unpooled + self._free * self.poolable_bytes
 

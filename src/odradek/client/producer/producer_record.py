@@ -1,10 +1,7 @@
-"""A record as a program sends it, and who may look at it on its way."""
+"""A record as a program sends it."""
 
 from collections.abc import Iterable
-from typing import Any, Generic, Protocol, TypeVar
-
-from odradek.client.producer.record_metadata import RecordMetadata
-from odradek.protocol.errors import KafkaError
+from typing import Any, Generic, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -48,14 +45,3 @@ class ProducerRecord(Generic[K, V]):
 
 # Inside of a producer. Any: of what types key and value are, its serializers know.
 Record = ProducerRecord[Any, Any]
-
-
-class ProducerInterceptor(Protocol):
-    """Sees each record before it is serialized, and what became of it; either method may be missing."""
-
-    # Any: one may name the types of the keys and values that it expects.
-    def on_send(self, record: ProducerRecord[Any, Any]) -> ProducerRecord[Any, Any]: ...
-
-    def on_acknowledgement(self, metadata: RecordMetadata, error: KafkaError | None) -> object:
-        """In the client's thread. With an error the metadata says only for where the record was."""
-        ...

@@ -232,10 +232,6 @@ class GroupCoordinator:
             raise errors.NotCoordinator()
         return shard.run(lambda core: core.end_transaction(marker))
 
-    def partition_of(self, group_id: str) -> int | None:
-        """The partition of the offsets topic that a group belongs to; None while there is no such topic."""
-        return self.shards.index_of(group_id)
-
     def fetch_offsets(
         self,
         group_id: str,

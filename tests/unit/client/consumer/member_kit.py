@@ -5,6 +5,7 @@ story.answers(JoinGroupResponse(...))    # the one request that is out
 story.sent                               # what has gone out and waits for an answer, oldest first
 """
 
+from assurance import Assurance
 from odradek.client.consumer.assignors.by_name import by_name
 from odradek.client.consumer.classic_membership import ClassicMembership
 from odradek.client.consumer.consumer_membership import ConsumerMembership
@@ -18,13 +19,16 @@ from odradek.protocol.messages.k14_sync_group import SyncGroupRequest, SyncGroup
 
 VERSIONS = {8: 9, 9: 9, 10: 6, 11: 9, 12: 4, 13: 5, 14: 5, 68: 1}
 SESSION_MS, HEARTBEAT_MS, MAX_POLL_MS, BACKOFF_MS = 10_000, 3_000, 60_000, 100
+SERVER_SESSION_MS = 45_000  # of the consumer protocol: the broker's default, of which a member is not told
 
 
 class MemberStory:
-    def __init__(self, core, lookup, *more):
+    def __init__(self, core, lookup, session_timeout_ms=None):
+        """With a session, `assurance` tells what is surely the member's."""
         self.core = core
         self.lookup = lookup
-        self.cores = (core, lookup, *more)
+        self.assurance = core if session_timeout_ms is None else Assurance(core, session_timeout_ms)
+        self.cores = (self.assurance, lookup)
         self.now_ms = 1_000_000
         self.sent = []
         self._of = {}
@@ -99,7 +103,7 @@ def classic(*assignors, topics=("t",), instance=None, partitions=None):
     lookup = CoordinatorLookup("g", VERSIONS, Backoff(BACKOFF_MS, BACKOFF_MS))
     found = [by_name(name) for name in assignors or ("range",)]
     core = ClassicMembership(config(instance), found, lookup, VERSIONS, Backoff(BACKOFF_MS, BACKOFF_MS))
-    story = MemberStory(core, lookup)
+    story = MemberStory(core, lookup, SESSION_MS)
     core.metadata({"t": 2, "u": 1} if partitions is None else partitions)
     core.polled(story.now_ms)
     core.subscribe(topics)
@@ -109,7 +113,7 @@ def classic(*assignors, topics=("t",), instance=None, partitions=None):
 def consumer(topics=("t",), instance=None, regex=None, backoff_max_ms=BACKOFF_MS):
     lookup = CoordinatorLookup("g", VERSIONS, Backoff(BACKOFF_MS, BACKOFF_MS))
     core = ConsumerMembership(config(instance), "me", lookup, VERSIONS, Backoff(BACKOFF_MS, backoff_max_ms))
-    story = MemberStory(core, lookup)
+    story = MemberStory(core, lookup, SERVER_SESSION_MS)
     core.metadata({"t": b"t" * 16, "u": b"u" * 16})
     core.polled(story.now_ms)
     core.subscribe(topics, regex)

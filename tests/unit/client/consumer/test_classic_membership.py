@@ -183,7 +183,7 @@ def test_one_that_was_overtaken_gives_up_what_it_kept(phase, is_lost):
     code = errors.RebalanceInProgress.code
     refusal = joined(error=code) if phase is JoinGroupRequest else synced(error=code)
     story.lose(phase) if is_lost else story.answer(refusal, phase)
-    assert story.core.assured(story.now_ms) == set()
+    assert story.assurance.assured(story.now_ms) == set()
     story.do("lose")
     story.pass_ms(100)
     request = story.take(JoinGroupRequest).request
@@ -271,7 +271,7 @@ def test_a_coordinator_that_loads_is_asked_again(phase, kind, refused):
 def test_an_unknown_member_begins_anew(phase, kind, refused):
     story = at(phase)
     story.answer(refused(errors.UnknownMemberId), kind)
-    assert story.core.assured(story.now_ms) == set()
+    assert story.assurance.assured(story.now_ms) == set()
     if phase == "heartbeat":
         assert story.do("lose") == [[T0]]
     assert story.take(JoinGroupRequest).request.member_id == ""
@@ -304,7 +304,7 @@ def test_what_does_not_pass_is_the_end(phase, kind, refused, error):
     story = at(phase)
     story.answer(refused(error), kind)
     assert isinstance(story.core.error, error)
-    assert story.core.assured(story.now_ms) == set()
+    assert story.assurance.assured(story.now_ms) == set()
     story.pass_ms(MAX_POLL_MS * 2)
     assert story.sent == [] and story.core.deadline() is None
 
@@ -348,8 +348,8 @@ def test_what_is_surely_its_own_ends_with_its_session():
     sent_ms = story.now_ms
     story.now_ms += 500
     story.answer(beaten())
-    assert story.core.assured(sent_ms + SESSION_MS - 1) == {T0}
-    assert story.core.assured(sent_ms + SESSION_MS) == set()
+    assert story.assurance.assured(sent_ms + SESSION_MS - 1) == {T0}
+    assert story.assurance.assured(sent_ms + SESSION_MS) == set()
 
 
 def test_a_rebalance_that_it_was_told_of_takes_no_longer_than_its_rebalance_timeout():
@@ -359,8 +359,8 @@ def test_a_rebalance_that_it_was_told_of_takes_no_longer_than_its_rebalance_time
         story.core.polled(story.now_ms)
         story.pass_ms(HEARTBEAT_MS)
         story.answer(beaten(errors.RebalanceInProgress), HeartbeatRequest)
-    assert story.core.assured(quiet_ms + MAX_POLL_MS - 1) == {T0}
-    assert story.core.assured(quiet_ms + MAX_POLL_MS) == set()
+    assert story.assurance.assured(quiet_ms + MAX_POLL_MS - 1) == {T0}
+    assert story.assurance.assured(quiet_ms + MAX_POLL_MS) == set()
 
 
 @pytest.mark.contract("B87")

@@ -1,7 +1,7 @@
 """A member of a consumer group: every transition of its table, and every error."""
 
 import pytest
-from member_kit import BACKOFF_MS, HEARTBEAT_MS, MAX_POLL_MS, consumer
+from member_kit import BACKOFF_MS, HEARTBEAT_MS, MAX_POLL_MS, SERVER_SESSION_MS, consumer
 
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
@@ -12,7 +12,6 @@ from odradek.protocol.messages.k68_consumer_group_heartbeat import (
 )
 
 T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
-SERVER_SESSION_MS = 45_000
 
 
 def told(epoch, *places, has_assignment=True, error=None):
@@ -142,7 +141,7 @@ def test_a_fenced_member_loses_everything_and_joins_again_with_its_id(error):
     story = settled(T0)
     story.pass_ms(HEARTBEAT_MS)
     story.answer(told(0, error=error))
-    assert story.core.state == "FENCED" and story.core.assured(story.now_ms) == set() and story.sent == []
+    assert story.core.state == "FENCED" and story.assurance.assured(story.now_ms) == set() and story.sent == []
     assert story.core.identity() is None
     assert story.do("lose") == [[T0]]
     request = story.take().request
@@ -287,8 +286,8 @@ def test_what_is_surely_its_own_ends_with_the_servers_session():
     sent_ms = story.now_ms
     story.now_ms += 700
     story.answer(told(5, has_assignment=False))
-    assert story.core.assured(sent_ms + SERVER_SESSION_MS - 1) == {T0}
-    assert story.core.assured(sent_ms + SERVER_SESSION_MS) == set()
+    assert story.assurance.assured(sent_ms + SERVER_SESSION_MS - 1) == {T0}
+    assert story.assurance.assured(sent_ms + SERVER_SESSION_MS) == set()
 
 
 def test_what_it_was_told_to_give_back_is_its_own_for_its_rebalance_timeout():
@@ -299,8 +298,8 @@ def test_what_it_was_told_to_give_back_is_its_own_for_its_rebalance_timeout():
         story.pass_ms(HEARTBEAT_MS)
         story.core.polled(story.now_ms)
         story.answer(told(5))
-    assert story.core.assured(quiet_ms + MAX_POLL_MS - 1) == {T0}
-    assert story.core.assured(quiet_ms + MAX_POLL_MS) == set()
+    assert story.assurance.assured(quiet_ms + MAX_POLL_MS - 1) == {T0}
+    assert story.assurance.assured(quiet_ms + MAX_POLL_MS) == set()
 
 
 def test_a_refused_commit_makes_it_ask_at_once():

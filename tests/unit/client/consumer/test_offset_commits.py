@@ -133,11 +133,11 @@ def test_one_of_an_epoch_that_is_over_is_sent_again_with_the_next(story, error):
     story.commit(t0=1)
     story.answer_commit(error)
     story.pass_ms(10_000)
-    assert story.sent == [] and not story.core.has_nothing_open([T0])
+    assert story.sent == [] and not story.core.is_idle
     story.who = story.who._replace(epoch=4)
     story.pump()
     assert story.answer_commit(None).generation_id_or_member_epoch == 4
-    assert story.core.committed == {T0: 1} and story.core.has_nothing_open([T0])
+    assert story.core.committed == {T0: 1} and story.core.is_idle
 
 
 @pytest.mark.parametrize("error", [errors.IllegalGeneration, errors.UnknownMemberId, errors.FencedInstanceId])
@@ -147,7 +147,7 @@ def test_the_membership_hears_that_it_is_over(story, error):
     assert story.heard == [error] and isinstance(
         story.core.refused[T0], error if error is errors.FencedInstanceId else CommitFailed
     )
-    assert story.sent == [] and story.core.has_nothing_open([T0])
+    assert story.sent == [] and story.core.is_idle
 
 
 @pytest.mark.parametrize("error", [errors.OffsetMetadataTooLarge, errors.TopicAuthorizationFailed])

@@ -100,7 +100,8 @@ def test_pausing_and_the_mark_of_a_revocation_are_apart(state):
 
 
 def test_a_preferred_replica_expires(state):
-    state.prefer_read_replica(T0, 3, until_ms=100)
+    one = state.get(T0)
+    one.preferred_replica, one.preferred_until_ms = 3, 100
     assert state.preferred_read_replica(T0, 99) == 3
     assert state.preferred_read_replica(T0, 100) is None
     assert state.preferred_read_replica(T0, 0) is None

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from accumulator_kit import accumulator, executors, records_of
+from accumulator_kit import accumulator, executors, parts_of, records_of
 from odradek.protocol import errors
 from odradek.records.murmur2 import partition_for
 
@@ -43,7 +43,7 @@ class TestAppending:
         gathered.send("t", bytes(3000))
         batch = queue(gathered).take()
         assert batch.is_full
-        assert gathered.pool.unpooled_bytes == 10_000 - batch.size_bytes
+        assert parts_of(gathered.pool)[1] == 10_000 - batch.size_bytes
 
     @pytest.mark.contract("A72")
     def test_the_clients_thread_is_told_of_new_and_full_batches_and_of_nothing_else(self, executor):

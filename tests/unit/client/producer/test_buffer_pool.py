@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from accumulator_kit import accumulator, executors
+from accumulator_kit import accumulator, executors, parts_of
 from odradek.client.producer.buffer_pool import BufferPool
 
 
@@ -20,14 +20,14 @@ def woken():
 
 @pytest.mark.contract("A74")
 def test_all_memory_is_unpooled_at_first(pool):
-    assert (pool.free_buffers, pool.unpooled_bytes, pool.waiting) == (0, 1000, 0)
+    assert (*parts_of(pool), pool.waiting) == (0, 1000, 0)
 
 
 @pytest.mark.contract("A78", "A86")
 def test_a_buffer_of_the_poolable_size_is_kept_when_it_comes_back(pool):
     assert pool.take(100)
     pool.give_back(100)
-    assert (pool.free_buffers, pool.unpooled_bytes) == (1, 900)
+    assert parts_of(pool) == (1, 900)
 
 
 @pytest.mark.contract("A77")
@@ -35,14 +35,14 @@ def test_a_free_buffer_is_taken_before_other_memory(pool):
     assert pool.take(100)
     pool.give_back(100)
     assert pool.take(100)
-    assert (pool.free_buffers, pool.unpooled_bytes) == (0, 900)
+    assert parts_of(pool) == (0, 900)
 
 
 @pytest.mark.contract("A79", "A86")
 def test_another_size_leaves_no_buffer_behind(pool):
     assert pool.take(250)
     pool.give_back(250)
-    assert (pool.free_buffers, pool.unpooled_bytes) == (0, 1000)
+    assert parts_of(pool) == (0, 1000)
 
 
 @pytest.mark.contract("A80")
@@ -52,7 +52,7 @@ def test_free_buffers_are_given_up_for_another_size(pool):
     for _ in range(10):
         pool.give_back(100)
     assert pool.take(250)
-    assert (pool.free_buffers, pool.unpooled_bytes) == (7, 50)
+    assert parts_of(pool) == (7, 50)
 
 
 @pytest.mark.contract("A75")

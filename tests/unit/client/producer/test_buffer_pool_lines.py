@@ -2,14 +2,10 @@
 
 import pytest
 
-from accumulator_kit import accumulator, executors
+from accumulator_kit import accumulator, executors, parts_of
 from odradek.client.producer.buffer_pool import BufferPool
 
 SIZE = 100  # of a pooled buffer
-
-
-def state(pool):
-    return pool.free_buffers, pool.unpooled_bytes
 
 
 class Line:
@@ -31,9 +27,9 @@ def test_pooled_buffers_are_given_up_for_a_batch_of_another_size_as_many_as_it_t
         assert pool.take(SIZE)
     for _ in range(8):
         pool.give_back(SIZE)
-    assert state(pool) == (8, 900)
+    assert parts_of(pool) == (8, 900)
     assert pool.take(size)
-    assert state(pool) == left
+    assert parts_of(pool) == left
     assert pool.available_bytes == 1700 - size
 
 
@@ -46,7 +42,7 @@ def test_who_has_gathered_something_takes_of_a_free_buffer_what_is_missing():
     assert waiter.gathered_bytes == 30
     pool.give_back(SIZE)
     assert line.woken == ["begun"]
-    assert state(pool) == (0, 30), "the rest of the buffer is memory of no size again"
+    assert parts_of(pool) == (0, 30), "the rest of the buffer is memory of no size again"
 
 
 @pytest.mark.contract("A83")

@@ -3,6 +3,7 @@
 import pytest
 
 import log_kit
+from log_kit import append_as_leader
 from odradek.config.broker import TABLE
 from odradek.log import names
 from odradek.log.checkpoint import read_offsets
@@ -77,7 +78,7 @@ class Broker:
             Record(delta, key.encode(), None if value is None else value.encode(), timestamp or self.now_ms)
             for delta, (key, value) in enumerate(pairs)
         ]
-        log.append_as_leader(bytearray(record_batch(records, BatchFields())), 0, self.now_ms)
+        append_as_leader(log, bytearray(record_batch(records, BatchFields())), 0, self.now_ms)
         if roll:
             log.roll(self.now_ms)
         log.update_high_watermark(log.log_end_offset)
@@ -218,7 +219,7 @@ def test_an_open_transaction_below_the_high_watermark_ends_what_is_cleaned(broke
     """L8: the last value of a key may still be aborted."""
     log = broker.log("t")
     broker.append(log, ("a", "1"))
-    log.append_as_leader(log_kit.batch(b"2", producer=7, transactional=True), 0, broker.now_ms)
+    append_as_leader(log, log_kit.batch(b"2", producer=7, transactional=True), 0, broker.now_ms)
     log.roll(broker.now_ms)
     broker.append(log, ("a", "3"))
     assert (log.last_stable_offset, log.high_watermark) == (1, 3)

@@ -2,6 +2,7 @@
 
 import pytest
 
+import failpoints
 from log_kit import NOW, Partition, batch, config, read_batches
 from odradek.log import failpoint, names
 from odradek.log.failure import LogDamaged
@@ -293,13 +294,13 @@ def test_settling_it_can_be_interrupted_too(name, profile, suffix):
         raise SimCrash(name)
 
     crossed = False
-    failpoint.arm(name, crash)
+    failpoints.arm(name, crash)
     try:
         partition.load(clean=True)
     except SimCrash:
         crossed = True
     finally:
-        failpoint.disarm_all()
+        failpoints.disarm_all()
     assert crossed or suffix == names.CLEANED, "a failpoint nobody crosses"
     partition.crash(profile)
     partition.load(clean=True)

@@ -2,12 +2,13 @@
 
 import pytest
 
+import failpoints
 from log_kit import run
 from manager_kit import CrashedError, SimBroker, values
 from odradek.inspection.diagnosis import diagnose
 from odradek.inspection.log_dir_state import LogDirState
 from odradek.inspection.repair import mend
-from odradek.log import failpoint, names
+from odradek.log import names
 from odradek.log.loading.lost_segments import LostSegment, lost_segments
 from odradek.sim.crash import SimCrash
 
@@ -93,10 +94,10 @@ def test_after_a_crash_a_first_segment_may_have_been_deleted_by_retention(broker
 def test_a_crash_while_a_log_begins_anew_is_no_loss(broker):
     fill(broker, is_clean=True)
     broker.start()
-    failpoint.arm("log.truncate_fully.after_delete", crash)
+    failpoints.arm("log.truncate_fully.after_delete", crash)
     with pytest.raises(CrashedError):
         broker.run(broker.manager.truncate_fully_and_start_at("bad", 0, 100))
-    failpoint.disarm_all()
+    failpoints.disarm_all()
     broker.disk.fsync_dir(DIRECTORY)  # the files are gone for good
     assert broker.start().get("bad", 0) is not None and broker.set_aside == []
 

@@ -108,7 +108,7 @@ def test_an_error_of_retention_takes_the_dir_offline(broker):
     log = broker.manager.get("topic", 0)
     broker.on_reactor(lambda: log.roll(broker.manager.now_ms))
     broker.sleep(100)
-    broker.on_reactor(lambda: log.delete_records_before(-1))
+    broker.on_reactor(lambda: log.increment_log_start_offset(log.high_watermark))
     broker.disk.fail("rename", EIO, path="data/a/topic-0")
     broker.run(broker.manager.schedules.delete_old_segments())
     broker.sleep(100)

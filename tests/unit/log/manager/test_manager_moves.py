@@ -94,7 +94,7 @@ def test_a_log_that_is_flushed_meanwhile_waits_for_its_copy(seed):
 
 def test_a_copy_begins_at_the_log_start_offset(broker):
     log = broker.manager.get("topic", 0)
-    broker.on_reactor(lambda: log.delete_records_before(2))
+    broker.on_reactor(lambda: log.increment_log_start_offset(2))
     future = broker.run(broker.manager.create_future("topic", 0, "data/b"))
     assert future.log_end_offset == 2
     catch_up(broker)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from log_kit import batch
+from log_kit import append_as_leader, batch
 from manager_kit import TOPIC_ID, RealBroker, values
 from odradek.log import names
 from odradek.log.failure import LogDamaged, NotInCache
@@ -22,7 +22,7 @@ def dirs(tmp_path):
 
 def append(broker, log, *texts):
     now_ms = broker.manager.now_ms
-    log.append_as_leader(batch(*(text.encode() for text in texts), timestamp=now_ms), 0, now_ms)
+    append_as_leader(log, batch(*(text.encode() for text in texts), timestamp=now_ms), 0, now_ms)
     log.update_high_watermark(log.log_end_offset)
 
 

@@ -133,7 +133,7 @@ def test_checkpoints_are_written_by_their_own_intervals():
     broker.sleep(2000)
     broker.append(log, *"abcdef")
     broker.flush(log)
-    broker.on_reactor(lambda: log.delete_records_before(2))
+    broker.on_reactor(lambda: log.increment_log_start_offset(2))
     broker.sleep(6_000)
     assert checkpoint(broker, "replication-offset-checkpoint") == "0\n1\ntopic 0 6\n"
     assert checkpoint(broker, "log-start-offset-checkpoint") in (None, "0\n0\n")
@@ -218,7 +218,7 @@ def test_files_of_old_segments_go_after_the_delay():
 def test_deleted_records_take_their_segments_with_them():
     broker = broker_with({"retention.ms": "-1"}, log_retention_check_interval_ms=10_000)
     log = filled(broker)
-    broker.on_reactor(lambda: log.delete_records_before(3))
+    broker.on_reactor(lambda: log.increment_log_start_offset(3))
     broker.sleep(12_000)
     assert log.segments.first.base_offset == 3
 

@@ -251,7 +251,7 @@ def test_offsets_come_back_from_the_checkpoints(broker):
     manager = broker.start()
     log = broker.create()
     broker.append(log, *"abcdef")
-    broker.on_reactor(lambda: log.delete_records_before(2))
+    broker.on_reactor(lambda: log.increment_log_start_offset(2))
     manager = broker.restart()
     log = manager.get("topic", 0)
     assert (log.log_start_offset, log.high_watermark, log.recovery_point, log.log_end_offset) == (2, 6, 6, 6)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from log_kit import NOW, Partition, batch, config, marker
+from log_kit import NOW, Partition, append_as_leader, batch, config, marker
 from odradek.log.append import COORDINATOR
 from odradek.log.producers.transaction_verification import GUARDS_MAX, Verifications
 from odradek.protocol import errors
@@ -18,7 +18,7 @@ def log():
 
 
 def append(log, records, origin=0):
-    return log.append_as_leader(bytearray(records), 0, NOW, origin=origin)
+    return append_as_leader(log, bytearray(records), 0, NOW, origin=origin)
 
 
 def end(log, *, commit=True, epoch=0):

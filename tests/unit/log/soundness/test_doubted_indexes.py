@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from log_kit import NOW, Partition, config, marker
+from log_kit import NOW, Partition, append_as_leader, config, marker
 from manager_kit import SimBroker
 from odradek import native
 from odradek.log import names
@@ -20,7 +20,8 @@ DIRECTORY = "data/a/topic-0"
 
 def end(broker, log, producer, *, commit):
     def work():
-        log.append_as_leader(
+        append_as_leader(
+            log,
             marker(producer, commit=commit, timestamp=broker.manager.now_ms),
             0,
             broker.manager.now_ms,
@@ -158,7 +159,7 @@ def test_compaction_drops_nothing_that_a_flipped_index_calls_aborted():
     partition = Partition(log_config=config(cleanup_policy="compact"))
     for number in range(4):
         partition.append(b"x", producer=1, sequence=number, transactional=True)
-        partition.log.append_as_leader(marker(1, commit=number != 2), 0, NOW, origin=COORDINATOR)
+        append_as_leader(partition.log, marker(1, commit=number != 2), 0, NOW, origin=COORDINATOR)
     partition.log.roll(NOW)
     partition.append(b"y")
     before = all_aborted(partition.log)

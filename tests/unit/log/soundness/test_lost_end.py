@@ -2,7 +2,7 @@
 
 import pytest
 
-from log_kit import NOW, Partition, config, marker, read_records
+from log_kit import NOW, Partition, append_as_leader, config, marker, read_records
 from manager_kit import SimBroker
 from odradek.log import names
 from odradek.log.append import COORDINATOR
@@ -47,7 +47,7 @@ def numbered(partition):
 def aborted(partition):
     partition.append(b"value", producer=7, transactional=True)
     data = marker(7, commit=False, timestamp=NOW - 1)
-    partition.log.append_as_leader(data, 0, NOW, origin=COORDINATOR)
+    append_as_leader(partition.log, data, 0, NOW, origin=COORDINATOR)
 
 
 def anonymous(partition):

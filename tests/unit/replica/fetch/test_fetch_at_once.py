@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from log_kit import NOW, batch, marker
+from log_kit import NOW, append_as_leader, batch, marker
 from odradek.log.append import COORDINATOR
 from odradek.reactor.file_range import FileRange
 from odradek.replica.fetch.at_once import VERSION_MIN, fetch_at_once
@@ -19,8 +19,8 @@ def plane():
     made.create_topic("t", 2)
     made.produce("a", "b")
     log = made.partition("t").log
-    log.append_as_leader(batch(b"c", producer=7, sequence=0, transactional=True), 0, NOW)
-    log.append_as_leader(marker(7, commit=False), 0, NOW, origin=COORDINATOR)
+    append_as_leader(log, batch(b"c", producer=7, sequence=0, transactional=True), 0, NOW)
+    append_as_leader(log, marker(7, commit=False), 0, NOW, origin=COORDINATOR)
     made.produce("d" * 400)
     return made
 
