@@ -5,19 +5,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accumulator_kit import accumulator, executors, parts_of, records_of
+from odradek.client.producer.batch import ProducerIdAndEpoch
 
 EXECUTORS = [each.values[0] for each in executors()]
 
 keys = st.none() | st.binary(max_size=20)
 values = st.none() | st.binary(max_size=400)
 timestamps = st.none() | st.integers(-1, 2**63 - 1)
+not_bytes = st.sampled_from(["text", 7, bytearray(b"b")])
+numbers = st.tuples(st.integers(0, 2**63 - 1), st.integers(0, 2**15 - 1), st.integers(0, 2**31 - 1))
 headers = st.sampled_from([b"\0", b"\2\2k\2v"])
 
 steps = st.one_of(
     st.tuples(st.just("send"), keys, values, timestamps),
     st.tuples(st.just("append"), keys, values, st.integers(-1, 2), headers, st.booleans()),
-    st.tuples(st.just("many"), st.lists(values, max_size=20), st.integers(-1, 2)),
+    st.tuples(st.just("many"), st.lists(st.tuples(keys, values | not_bytes), max_size=20), st.integers(-1, 2)),
     st.tuples(st.just("take"), st.integers(0, 2)),
+    st.tuples(st.just("encode"), st.integers(0, 31), numbers | st.none()),
     st.tuples(
         st.just("done"),
     ),
@@ -39,6 +43,7 @@ class Run:
         self.accumulator.wake = lambda: self.told.append("woken")
         self.topic = self.accumulator.topics["t"]
         self.taken = []
+        self.encoded = []
         self.told = []
 
     def step(self, name, *given):
@@ -53,9 +58,10 @@ class Run:
         future = self.accumulator.append(self.topic, partition, 5, key, value, headers, 0, None, opens)
         return self.told_of(future)
 
-    def many(self, values, partition):
+    def many(self, rows, partition):
         spans = []
-        stopped = self.accumulator.append_many(self.topic, values, None, 0, partition, 5, spans)
+        keys, values = [key for key, _ in rows], [value for _, value in rows]
+        stopped = self.accumulator.append_many(self.topic, values, keys, 0, partition, 5, spans)
         return stopped, [(batch.queue.place, first, count) for batch, first, count in spans]
 
     def take(self, partition):
@@ -65,7 +71,19 @@ class Run:
         self.taken.append(batch)
         return batch.record_count, batch.size_bytes, batch.max_timestamp, batch.is_full, bytes(batch.body())
 
+    def encode(self, attributes, numbers):
+        """What was taken last, with other numbers each time: what earlier requests have does not change."""
+        if not self.taken:
+            return None
+        batch = self.taken[-1]
+        if numbers is not None:
+            producer_id, epoch, batch.base_sequence = numbers
+            batch.producer = ProducerIdAndEpoch(producer_id, epoch)
+        self.encoded.append(batch.encoded(attributes))
+        return [[bytes(piece) for piece in pieces] for pieces in self.encoded]
+
     def done(self):
+        self.encoded.clear()
         told = [batch.complete(7, -1, None) for batch in self.taken]
         self.taken.clear()
         return told

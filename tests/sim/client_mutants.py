@@ -118,10 +118,9 @@ def send_from_memory_that_is_free(patch):
     encoded, complete, lent = SentBatch.encoded, SentBatch.complete, {}
 
     def shared(self, attributes):
-        header, body = encoded(self, attributes)
-        copy = bytearray(body)
+        copy = bytearray().join(encoded(self, attributes))
         lent.setdefault(id(self), []).append(copy)
-        return header, memoryview(copy)
+        return (memoryview(copy),)
 
     def poisoned(self, *outcome):
         for copy in lent.pop(id(self), []):

@@ -8,9 +8,9 @@ SEEDS = {  # that find it, where the first does not
     "commit_the_live_position": (2,),
     "hand_out_after_a_revoke": (6,),
     "keep_what_was_fetched_before_a_seek": (5,),
-    "expire_in_silence": (3,),
-    "give_the_number_of_a_lost_batch_to_another": (3,),
-    "read_offsets_that_a_transaction_may_still_change": (36,),
+    "number_a_batch_anew_when_it_goes_again": (2,),
+    "expire_in_silence": (9,),
+    "give_the_number_of_a_lost_batch_to_another": (7,),
 }
 
 

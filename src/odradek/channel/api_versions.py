@@ -1,6 +1,7 @@
 """What each node serves, as its ApiVersions answer told, and the version to ask it in. No I/O."""
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 from odradek.protocol import apis
 from odradek.protocol.apis import API_VERSIONS
@@ -99,6 +100,7 @@ class ApiVersions:
         return found
 
 
+@cache
 def known_versions(api_key: int) -> tuple[int, int]:
     """What we speak ourselves: all that was ever released as stable."""
     api = apis.by_key(api_key)

@@ -16,13 +16,14 @@ with its answer: the records of a fetch are handed out from where they have come
 
 from collections.abc import Callable
 from errno import EPROTO
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from odradek.broken_rule import present
 from odradek.channel.errors import SslAuthenticationFailed
 from odradek.channel.node import Node
 from odradek.channel.sasl_client import SaslClient, SaslExchange, Step, Wait
-from odradek.protocol import errors, whole
+from odradek.protocol import apis, errors, whole
 from odradek.protocol.apis import API_VERSIONS
 from odradek.protocol.declare import Request, Response
 from odradek.protocol.errors import KafkaError, PeerProtocolError
@@ -30,6 +31,7 @@ from odradek.protocol.messages.header import RequestHeader
 from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest
 from odradek.protocol.parts import Buffer
 from odradek.reactor.connection import Connection
+from odradek.reactor.file_range import FileRange
 from odradek.reactor.frames import LENGTH, LENGTH_BYTES, OwnedFrame, PartialFrame, read_length
 from odradek.reactor.pending import Pending
 from odradek.reactor.ports import READABLE, WRITABLE, Socket, Stream
@@ -71,7 +73,7 @@ class Owner(Protocol):
 
     def connected(self, connection: "ClientConnection") -> None: ...
     def received(self, connection: "ClientConnection", frame: Buffer) -> None: ...
-    def sent(self, connection: "ClientConnection") -> None: ...
+    def sent(self, connection: "ClientConnection", *, has_waited: bool) -> None: ...
     def closed(self, connection: "ClientConnection") -> None: ...
 
 
@@ -117,14 +119,14 @@ class ClientConnection(Connection):
         if self._again_ms is not None and self.selector.mono_ms() >= self._again_ms:
             self._authenticate_again(parts)
         else:
-            self._send_now(parts)
+            self._send_now(parts, has_waited=False)
 
-    def _send_now(self, parts: "list[Part]") -> None:
+    def _send_now(self, parts: "list[Part]", *, has_waited: bool) -> None:
         self.send(parts)
         if not self.is_closed:
             self.touch()
             if not self.is_sending:
-                self._owner.sent(self)
+                self._owner.sent(self, has_waited=has_waited)
 
     @property
     def is_sending(self) -> bool:
@@ -221,7 +223,7 @@ class ClientConnection(Connection):
         self._out = None
         self._watch(READABLE)
         if not self._is_authenticating:  # else what has gone out is no request of the owner's
-            self._owner.sent(self)
+            self._owner.sent(self, has_waited=True)
 
     def _watch(self, interest: int) -> None:
         super()._watch(interest | WRITABLE if self._out is not None else interest)
@@ -279,7 +281,7 @@ class ClientConnection(Connection):
         if waiting is None:
             self._owner.connected(self)
         else:
-            self._send_now(waiting)  # however short the session is, one request goes through
+            self._send_now(waiting, has_waited=True)  # however short the session is, one request goes through
 
     def _authenticate_again(self, parts: "list[Part]") -> None:
         """Before this request, and in its place: it goes out when the server is convinced once more."""
@@ -310,11 +312,18 @@ def sasl_exchange(security: ChannelSecurity, software: ApiVersionsRequest) -> Sa
 
 def request_frame(request: Request, version: int, number: int, client_id: str | None) -> "list[Part]":
     """Length, header and body; records stay the buffers that they are."""
-    header = RequestHeader(
-        request_api_key=request.api_key, request_api_version=version, correlation_id=number, client_id=client_id
-    )
-    parts: list[Part] = [*whole.encode_request(header, request)]  # type: ignore[list-item]  # a file range is one
-    return [LENGTH.pack(sum(map(_size, parts))), *parts]
+    before, behind = _around_number(request.api_key, version, client_id)
+    parts: list[Any] = request.encode(version)  # Any: that none is a file range shows when its length is asked for
+    size = len(before) + LENGTH_BYTES + len(behind) + _total(parts)
+    return [b"".join((LENGTH.pack(size), before, LENGTH.pack(number), behind)), *parts]
+
+
+@lru_cache(maxsize=256)
+def _around_number(api_key: int, version: int, client_id: str | None) -> tuple[bytes, bytes]:
+    """What stands before and behind the correlation id in the header of every such request."""
+    header = RequestHeader(request_api_key=api_key, request_api_version=version, correlation_id=0, client_id=client_id)
+    encoded = header.to_bytes(apis.by_key(api_key).request_header_version(version))
+    return encoded[:LENGTH_BYTES], encoded[2 * LENGTH_BYTES :]
 
 
 def correlation_id(frame: Buffer) -> int:
@@ -336,5 +345,8 @@ def _error_code(frame: Buffer) -> int:
     return int.from_bytes(frame[LENGTH_BYTES : LENGTH_BYTES + _SHORT], "big", signed=True)
 
 
-def _size(part: Part) -> int:
-    return len(part) if isinstance(part, (bytes, bytearray, memoryview)) else part.size
+def _total(parts: list[Any]) -> int:
+    try:
+        return sum(map(len, parts))
+    except TypeError:  # a file range has no length
+        return sum(part.size if isinstance(part, FileRange) else len(part) for part in parts)

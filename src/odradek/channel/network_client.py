@@ -81,7 +81,7 @@ class Observer(Protocol):
     """Told, in a round of its own, when it is worth looking at a node again."""
 
     def node_changed(self, node: Node) -> None:
-        """The node has become ready, or has room for another request."""
+        """The node has become ready, or has room for another request where it had none."""
         ...
 
     def node_lost(self, lost: Lost) -> None: ...
@@ -291,11 +291,13 @@ class NetworkClient:
         else:
             self._is_ready_now(connection.node)
 
-    def sent(self, connection: ClientConnection) -> None:
+    def sent(self, connection: ClientConnection, *, has_waited: bool) -> None:
         """All that was to be sent has gone out."""
-        for request in self.in_flight.complete_sent(connection.node.id):
+        done = self.in_flight.complete_sent(connection.node.id)
+        for request in done:
             request.answered.resolve(None)
-        self._tell_changed(connection.node)
+        if done or has_waited:
+            self._tell_changed(connection.node)
 
     def received(self, connection: ClientConnection, frame: Buffer) -> None:
         node = connection.node
@@ -307,6 +309,7 @@ class NetworkClient:
             connection.close(f"an answer with correlation id {correlation_id(frame)}, where {expected} was expected")
             return
         response = response_in(frame, request.api_key, request.version)
+        had_room = self.in_flight.has_room(node.id)
         self.in_flight.complete_oldest(node.id)
         self._obey_throttle(node.id, request, response)
         if request.is_internal:
@@ -318,7 +321,8 @@ class NetworkClient:
             self.metrics.responses += 1
             self.metrics.latency.record(now_ms - request.sent_ms, now_ms)
         request.answered.resolve(response)
-        self._tell_changed(node)
+        if not had_room:
+            self._tell_changed(node)
 
     def closed(self, connection: ClientConnection) -> None:
         node = connection.node

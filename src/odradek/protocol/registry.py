@@ -1,5 +1,6 @@
 """Finds a message class by its API key or name. A declaration is imported when it is first asked for."""
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
@@ -24,12 +25,14 @@ INTERNAL = (
 )
 
 
+@cache
 def request(key: int) -> "type[Request]":
     """The request class of an API key; InvalidRequest for a key that no release declares."""
     api = apis.by_key(key)
     return cast("type[Request]", _declared(_module_of(api), f"{api.message}Request"))
 
 
+@cache
 def response(key: int) -> "type[Response]":
     """The response class of an API key; InvalidRequest for a key that no release declares."""
     api = apis.by_key(key)

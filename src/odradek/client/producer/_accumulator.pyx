@@ -8,7 +8,7 @@ it go. What could (memory from the pool, the object of a new batch) comes before
 
 cimport cython
 from cpython.buffer cimport PyBuffer_FillInfo
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_GetItem
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
@@ -21,6 +21,7 @@ from collections import deque
 
 from odradek.client.producer import record_future
 from odradek.protocol.topic_partition import TopicPartition
+from odradek.records import crc
 
 cdef extern from *:
     """
@@ -54,6 +55,12 @@ cdef enum:
     HEADER_SIZE = 61
     NO_PARTITION = -1
 
+cdef enum:  # where they stand in the header of a batch, as records/layout.py has it
+    LOG_OVERHEAD = 12
+    CRC_OFFSET = 17
+    ATTRIBUTES_OFFSET = 21
+
+cdef object crc32c = crc.crc32c
 cdef bytes NO_HEADERS = b"\0"
 cdef tuple NOTHING = ()
 
@@ -93,6 +100,14 @@ cdef inline uint8_t* put_nullable(uint8_t* at, bytes_p data, int64_t length) noe
 
 cdef inline int64_t size_of_nullable(int64_t length) noexcept nogil:
     return size_of(zigzag(length)) + (length if length > 0 else 0)
+
+
+cdef inline uint8_t* put_number(uint8_t* at, int64_t value, int size) noexcept nogil:
+    """Big-endian."""
+    cdef int i
+    for i in range(size):
+        at[i] = <uint8_t>(<uint64_t>value >> (8 * (size - 1 - i)))
+    return at + size
 
 
 cdef uint32_t murmur2(bytes_p data, int64_t length) noexcept nogil:
@@ -196,7 +211,9 @@ cdef class RecordFuture:
 cdef class GatheredBatch:
     """Records of one partition, and later what became of them. Futures hold this; the bytes go when it is done."""
     cdef readonly PartitionQueue queue
+    cdef readonly object partition
     cdef Buffer buffer
+    cdef bint has_header
     cdef int64_t capacity
     cdef list callbacks
     cdef list waiters
@@ -224,6 +241,7 @@ cdef class GatheredBatch:
 
     def __cinit__(self, PartitionQueue queue, int64_t capacity, int64_t taken_bytes):
         self.queue = queue
+        self.partition = queue.place
         self.capacity = capacity
         self.size_bytes = HEADER_SIZE
         self.base_timestamp = self.max_timestamp = -1
@@ -238,15 +256,53 @@ cdef class GatheredBatch:
             return memoryview(b"")
         return memoryview(self.buffer)[HEADER_SIZE : self.size_bytes]
 
-    def set_records(self, bytes batch, int record_count, int64_t base_timestamp, int64_t max_timestamp):
+    def encoded(self, int attributes):
+        """The pieces that a request has of it, with the numbers that it has now."""
+        cdef bytes header
+        if self.buffer is None or self.compressed is not None or self.has_header:
+            body = self.body() if self.compressed is None else self.compressed
+            header = PyBytes_FromStringAndSize(NULL, HEADER_SIZE)
+            self.put_header(<uint8_t*>PyBytes_AS_STRING(header), attributes, len(body))
+            checksum = crc32c(body, crc32c(memoryview(header)[ATTRIBUTES_OFFSET:]))
+            put_number(<uint8_t*>PyBytes_AS_STRING(header) + CRC_OFFSET, <int64_t>checksum, 4)
+            return header, body
+        self.has_header = True
+        self.put_header(self.buffer.data, attributes, self.size_bytes - HEADER_SIZE)
+        whole = memoryview(self.buffer)[: self.size_bytes]
+        put_number(self.buffer.data + CRC_OFFSET, <int64_t>crc32c(whole[ATTRIBUTES_OFFSET:]), 4)
+        return (whole,)
+
+    cdef int put_header(self, uint8_t* at, int attributes, int64_t body_bytes) except -1:
+        cdef int64_t producer_id = -1
+        cdef int64_t epoch = -1
+        if self.producer is not None:
+            producer_id, epoch = self.producer
+        at = put_number(at, 0, 8)
+        at = put_number(at, HEADER_SIZE - LOG_OVERHEAD + body_bytes, 4)
+        at = put_number(at, -1, 4)
+        at = put_number(at, 2, 1)
+        at = put_number(at, 0, 4)
+        at = put_number(at, attributes, 2)
+        at = put_number(at, self.record_count - 1, 4)
+        at = put_number(at, self.base_timestamp, 8)
+        at = put_number(at, self.max_timestamp, 8)
+        at = put_number(at, producer_id, 8)
+        at = put_number(at, epoch, 2)
+        at = put_number(at, self.base_sequence, 4)
+        put_number(at, self.record_count, 4)
+        return 0
+
+    def set_records(self, const uint8_t[::1] batch not None, int record_count, int64_t base_timestamp,
+                    int64_t max_timestamp):
         """A whole batch that was built elsewhere, in the place of the memory that was taken for it."""
-        if PyBytes_GET_SIZE(batch) > self.buffer.capacity:
+        if batch.shape[0] > self.buffer.capacity:
             raise ValueError("more than the memory that was taken for it")
         self.record_count = record_count
         self.base_timestamp = base_timestamp
         self.max_timestamp = max_timestamp
-        self.size_bytes = PyBytes_GET_SIZE(batch)
-        memcpy(self.buffer.data, PyBytes_AS_STRING(batch), PyBytes_GET_SIZE(batch))
+        self.size_bytes = batch.shape[0]
+        if batch.shape[0]:
+            memcpy(self.buffer.data, &batch[0], batch.shape[0])
 
     cdef bint put_record(self, int64_t timestamp, bytes key, bytes value, bytes headers) noexcept:
         cdef int64_t key_length = -1 if key is None else PyBytes_GET_SIZE(key)
@@ -393,6 +449,8 @@ cdef class Accumulator:
     cdef uint64_t state
     cdef list touched
     cdef bint is_noticed
+    cdef object recent_name  # of the topic that was written to last: most programs write to it again
+    cdef Topic recent
 
     def __init__(self, pool, batch_class, *, batch_bytes, request_bytes_max, seed, clock=None, ignores_keys=False,
                  adaptive=True):
@@ -423,8 +481,14 @@ cdef class Accumulator:
             and PyUnicode_CheckExact(topic)
             and (value is None or PyBytes_CheckExact(value)) and (key is None or PyBytes_CheckExact(key))
         ):
-            known = PyDict_GetItem(self.topics, topic)
+            if topic is self.recent_name:
+                known = <PyObject*>self.recent
+            else:
+                known = PyDict_GetItem(self.topics, topic)
             if known != NULL:
+                if topic is not self.recent_name:
+                    self.recent_name = topic
+                    self.recent = <Topic>known
                 if timestamp_ms is not None:
                     timestamp = timestamp_ms
                 elif self.clock is None:
@@ -453,7 +517,24 @@ cdef class Accumulator:
 
     cdef RecordFuture put(self, Topic topic, int partition, int64_t timestamp, bytes key, bytes value, bytes headers,
                           int64_t taken_bytes, bint opens):
-        cdef RecordFuture future = None
+        cdef RecordFuture future
+        cdef int index = 0
+        cdef GatheredBatch batch = self.stored(
+            topic, partition, timestamp, key, value, headers, taken_bytes, opens, &index
+        )
+        if batch is None:
+            return None
+        future = RecordFuture.__new__(RecordFuture)
+        future.batch = batch
+        future.index = index
+        future.timestamp = timestamp
+        future.key_size = -1 if key is None else <int>PyBytes_GET_SIZE(key)
+        future.value_size = -1 if value is None else <int>PyBytes_GET_SIZE(value)
+        return future
+
+    cdef GatheredBatch stored(self, Topic topic, int partition, int64_t timestamp, bytes key, bytes value,
+                              bytes headers, int64_t taken_bytes, bint opens, int* index):
+        """The batch that has the record now, and its number there; None if it has no place."""
         cdef PartitionQueue queue
         cdef GatheredBatch batch, fresh
         cdef int64_t key_length = -1 if key is None else PyBytes_GET_SIZE(key)
@@ -498,17 +579,12 @@ cdef class Accumulator:
         if batch.size_bytes >= batch.capacity:
             queue.open = None
             self.touch(queue)
-        future = RecordFuture.__new__(RecordFuture)
-        future.batch = batch
-        future.index = batch.record_count - 1
-        future.timestamp = timestamp
-        future.key_size = <int>key_length
-        future.value_size = <int>value_length
+        index[0] = batch.record_count - 1
         if partition < 0:
             topic.produced_bytes += size
         if taken_bytes:
             self.pool.give_back(taken_bytes)
-        return future
+        return batch
 
     def add_batch(self, PartitionQueue queue not None, GatheredBatch batch not None):
         """A batch that is whole. False if the producer was closed."""
@@ -523,35 +599,39 @@ cdef class Accumulator:
 
     def append_many(self, Topic topic not None, values, keys, Py_ssize_t first, int partition, int64_t timestamp,
                     list spans not None):
-        """Appends from number `first` on, until there is no memory; where it stopped. `spans` gets (batch, number of
-        the first record in it, how many of ours stand there side by side).
+        """Appends from number `first` on, until there is no memory, or something is not bytes; where it stopped.
+        `spans` gets (batch, number of the first record in it, how many of ours stand there side by side).
         """
         cdef Py_ssize_t at = first
         cdef Py_ssize_t count = len(values)
-        cdef RecordFuture future
         cdef GatheredBatch batch = None
+        cdef GatheredBatch now_in
         cdef int start = 0
         cdef int length = 0
-        cdef bytes key = None
+        cdef int index = 0
+        cdef object key = None
         cdef int place = partition
         while at < count:
+            value = item_of(values, at)
             if keys is not None:
-                key = keys[at]
+                key = item_of(keys, at)
+            if not ((value is None or PyBytes_CheckExact(value)) and (key is None or PyBytes_CheckExact(key))):
+                break
             if partition < 0:
-                place = self.placed(topic, key)
-            future = self.put(topic, place, timestamp, key, values[at], NO_HEADERS, 0, True)
+                place = self.placed(topic, <bytes>key)
+            now_in = self.stored(topic, place, timestamp, <bytes>key, <bytes>value, NO_HEADERS, 0, True, &index)
             if self.touched and not self.is_noticed:
                 self.notice()
-            if future is None:
+            if now_in is None:
                 break
             at += 1
-            if future.batch is batch and future.index == start + length:
+            if now_in is batch and index == start + length:
                 length += 1
                 continue
             if batch is not None:
                 spans.append((batch, start, length))
-            batch = future.batch
-            start = future.index
+            batch = now_in
+            start = index
             length = 1
         if batch is not None:
             spans.append((batch, start, length))
@@ -653,6 +733,7 @@ cdef class Accumulator:
 
     def forget_topic(self, name):
         self.topics.pop(name, None)
+        self.recent_name = self.recent = None
 
     def take_touched(self):
         """The queues in which something has begun or become full since the last call."""
@@ -682,6 +763,12 @@ cdef class Accumulator:
             self.wake()
             raise
         return 0
+
+
+@cython.boundscheck(True)
+cdef inline object item_of(column, Py_ssize_t at):
+    """IndexError if another thread has made the column shorter."""
+    return column[at]
 
 
 def nobody(*_):

@@ -1,7 +1,7 @@
-"""A Produce request of a producer: many batches, each as a header of its own and a view of its records.
+"""A Produce request of a producer: many batches, each as a view of its header and records.
 
 The message is encoded by the codec, as all are. Records are handed in as something that has a size, which the codec
-lets stand between its own bytes; here header and records take its place, so that nothing is copied.
+lets stand between its own bytes; here the batch takes its place, so that nothing is copied.
 """
 
 from odradek.client.producer.sent_batch import SentBatch
@@ -12,14 +12,13 @@ VERSION_MIN, VERSION_MAX = 3, 12  # before: other record formats; after: topic i
 
 
 class _Records:
-    """A batch in two pieces."""
+    """A batch in one piece, or in two: its header, and the records."""
 
-    __slots__ = ("body", "header", "size")
+    __slots__ = ("pieces", "size")
 
-    def __init__(self, header: bytes, body: bytes | memoryview) -> None:
-        self.header = header
-        self.body = body
-        self.size = len(header) + len(body)
+    def __init__(self, pieces: tuple[bytes | memoryview, ...], size: int) -> None:
+        self.pieces = pieces
+        self.size = size
 
 
 class ProduceRequestFrame:
@@ -50,8 +49,7 @@ class BatchesRequest:
         parts: list[Part] = []
         for part in self._message().encode(version):
             if isinstance(part, _Records):
-                parts.append(part.header)
-                parts.append(part.body)
+                parts += part.pieces
             else:
                 parts.append(part)
         return parts
@@ -62,8 +60,8 @@ class BatchesRequest:
     def _message(self) -> ProduceRequest:
         topics: dict[str, list[PartitionProduceData]] = {}
         for batch in self.batches:
-            topic, index = batch.queue.place
-            records = _Records(*batch.encoded(self._attributes))
+            topic, index = batch.partition
+            records = _Records(batch.encoded(self._attributes), batch.sent_size)
             topics.setdefault(topic, []).append(PartitionProduceData(index=index, records=records))
         frame = self._frame
         return ProduceRequest(

@@ -16,24 +16,32 @@ The client's thread is told (`wake`) of a batch that is new or full, once until 
 
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from typing import TYPE_CHECKING, Any
+from struct import Struct
+from typing import Any
 
 from odradek.client.host.parking import Parked, guard
 from odradek.client.producer import record_future
+from odradek.client.producer.batch import NO_PRODUCER, ProducerIdAndEpoch
 from odradek.client.producer.buffer_pool import BufferPool
 from odradek.client.producer.record_metadata import RecordMetadata
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.topic_partition import TopicPartition
+from odradek.records import layout
+from odradek.records.crc import crc32c
 from odradek.records.layout import HEADER_SIZE
 from odradek.records.murmur2 import positive_murmur2
-
-if TYPE_CHECKING:
-    from odradek.client.producer.batch import ProducerIdAndEpoch
 
 NO_HEADERS = b"\0"
 NO_PARTITION = -1
 
 _MASK_64 = (1 << 64) - 1
+_START = Struct(">qiibI")  # base offset, length, leader epoch, magic, crc
+_REST = Struct(">hiqqqhii")  # attributes and all that follows: what the crc covers
+_MAGIC = 2
+
+
+def _is_bytes(value: object) -> bool:
+    return value is None or type(value) is bytes
 
 
 def zigzag(value: int) -> int:
@@ -119,6 +127,7 @@ class GatheredBatch:
         "_buffer",
         "_callbacks",
         "_capacity",
+        "_has_header",
         "_waiters",
         "attempts",
         "base_offset",
@@ -135,6 +144,7 @@ class GatheredBatch:
         "max_timestamp",
         "may_be_stored",
         "ordinal",
+        "partition",
         "parts",
         "producer",
         "queue",
@@ -145,6 +155,7 @@ class GatheredBatch:
 
     def __init__(self, queue: "PartitionQueue", capacity: int, taken_bytes: int) -> None:
         self.queue = queue
+        self.partition = queue.place
         self.record_count = 0
         self.size_bytes = HEADER_SIZE
         self.base_timestamp = self.max_timestamp = -1
@@ -164,6 +175,7 @@ class GatheredBatch:
         self.failure: KafkaError | None = None  # of its last attempt
         self.is_in_flight = False
         self._capacity = capacity
+        self._has_header = False
         self._callbacks: list[tuple[Callable[[RecordFuture], object], RecordFuture]] | None = None
         self._waiters: list[Parked] | None = None
         buffer = Buffer(HEADER_SIZE)
@@ -178,7 +190,35 @@ class GatheredBatch:
             return memoryview(b"")
         return memoryview(buffer)[HEADER_SIZE : self.size_bytes]
 
-    def set_records(self, batch: bytes, record_count: int, base_timestamp: int, max_timestamp: int) -> None:
+    def encoded(self, attributes: int) -> tuple[bytes | memoryview, ...]:
+        """The pieces that a request has of it, with the numbers that it has now; `attributes` are the codec and whether
+        it is transactional. A request may still lie in a connection when its batch is numbered anew, and goes with the
+        numbers of its day: the first header stands before the records, where there is room for it, and every later one
+        in memory of its own.
+        """
+        buffer = self._buffer
+        body = self.body() if self.compressed is None else self.compressed
+        rest = self._rest(attributes)
+        length = HEADER_SIZE - layout.LOG_OVERHEAD + len(body)
+        checksum = crc32c(body, crc32c(rest))  # type: ignore[call-arg]  # it goes on from the crc of what stands before
+        header = _START.pack(0, length, layout.NO_LEADER_EPOCH, _MAGIC, checksum) + rest
+        if not isinstance(buffer, Buffer) or self.compressed is not None or self._has_header:
+            return header, body
+        self._has_header = True
+        whole = memoryview(buffer)[: self.size_bytes]
+        whole[:HEADER_SIZE] = header
+        return (whole,)
+
+    def _rest(self, attributes: int) -> bytes:
+        """What the checksum covers of the header."""
+        producer_id, epoch = self.producer or NO_PRODUCER
+        count = self.record_count
+        times = self.base_timestamp, self.max_timestamp
+        return _REST.pack(attributes, count - 1, *times, producer_id, epoch, self.base_sequence, count)
+
+    def set_records(
+        self, batch: bytes | memoryview, record_count: int, base_timestamp: int, max_timestamp: int
+    ) -> None:
         """A whole batch that was built elsewhere, in the place of the memory that was taken for it."""
         self.record_count = record_count
         self.base_timestamp = base_timestamp
@@ -399,8 +439,7 @@ class Accumulator:
         """The plain way: bytes for a topic that is known. Any: whether key and value are bytes is looked at here."""
         if self.is_plain and callback is None and headers == () and type(topic) is str:
             known = self.topics.get(topic)
-            is_bytes = (value is None or type(value) is bytes) and (key is None or type(key) is bytes)
-            if known is not None and is_bytes and partition is None:
+            if known is not None and _is_bytes(key) and _is_bytes(value) and partition is None:
                 timestamp = self.now_ms() if timestamp_ms is None else timestamp_ms
                 future = self.append(known, self.place(known, key), timestamp, key, value, NO_HEADERS)
                 if future is not None:
@@ -487,21 +526,24 @@ class Accumulator:
     def append_many(
         self,
         topic: Topic,
-        values: Sequence[bytes | None],
-        keys: Sequence[bytes | None] | None,
+        values: Sequence[Any],
+        keys: Sequence[Any] | None,
         first: int,
         partition: int,
         timestamp: int,
         spans: list[tuple[GatheredBatch, int, int]],
     ) -> int:
-        """Appends from number `first` on, until there is no memory; where it stopped. `spans` gets (batch, number of
-        the first record in it, how many of ours stand there side by side).
+        """Appends from number `first` on, until there is no memory, or something is not bytes; where it stopped.
+        `spans` gets (batch, number of the first record in it, how many of ours stand there side by side). Any: whether
+        they are bytes is looked at here.
         """
         at = first
         while at < len(values):
-            key = None if keys is None else keys[at]
+            key, value = None if keys is None else keys[at], values[at]
+            if not (_is_bytes(key) and _is_bytes(value)):
+                break
             place = self.place(topic, key) if partition < 0 else partition
-            future = self.append(topic, place, timestamp, key, values[at], NO_HEADERS)
+            future = self.append(topic, place, timestamp, key, value, NO_HEADERS)
             if future is None:
                 break
             at += 1

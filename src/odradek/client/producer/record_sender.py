@@ -10,9 +10,7 @@
 is not worth another attempt, or by `delivery.timeout.ms`; it is told to its futures at that moment, and its callbacks
 are left in `callbacks` for whoever drives this.
 
-**Order.** With idempotence the sequencer decides who may go (`sequencer.py`), and the first batch of a partition goes
-alone: a broker that has never heard of the producer takes any number as the first one. If that batch were refused for a
-moment and the next one taken, it could not be written any more. Without idempotence order is kept only by
+**Order.** With idempotence the sequencer decides who may go (`sequencer.py`). Without it order is kept only by
 `max.in.flight.requests.per.connection=1`: then a partition is mute while a batch of it is in flight. Batches that go
 again stand before all others, in their first order.
 
@@ -20,6 +18,7 @@ again stand before all others, in their first order.
 queued is dropped.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -93,7 +92,7 @@ class RecordSender:
         self.config = config
         self.lines = ReadyLines(config.linger_ms)
         self.manager: TransactionManager | None = None  # of an idempotent producer, once it is known what brokers speak
-        self.incomplete: dict[SentBatch, None] = {}  # the oldest first
+        self.incomplete: OrderedDict[SentBatch, None] = OrderedDict()  # the oldest first, found at once
         self.callbacks: list[Callback] = []
         self.wants_metadata = False  # a leader is not known, or was the wrong one
         self.when_done: Callable[[SentBatch], object] = _nothing
@@ -175,10 +174,11 @@ class RecordSender:
         batches: list[SentBatch] = []
         drained: list[PartitionQueue] = []
         size = 0
+        limit = self.config.request_bytes_max
         for _ in range(len(line)):
             queue = line[0]
             batch: SentBatch = queue.batches[0]
-            if batches and size + batch.sent_size > self.config.request_bytes_max:
+            if size + batch.size_bytes > limit and batches and size + batch.sent_size > limit:
                 break
             line.popleft()
             queue.is_ready = False
@@ -188,7 +188,7 @@ class RecordSender:
             self._take(queue, batch, now_ms)
             batches.append(batch)
             drained.append(queue)
-            size += batch.sent_size
+            size += batch.size_bytes if batch.compressed is None else batch.sent_size
         if not batches:
             return None
         for queue in drained:
@@ -220,16 +220,10 @@ class RecordSender:
             queue.is_muted = True
 
     def _may_send(self, batch: SentBatch) -> bool:
-        if not self.config.is_idempotent:
-            return True
         manager = self.manager
-        place = batch.queue.place
-        if manager is None or not manager.may_send_to(place):
-            return False
-        known = manager.sequencer.sequences(place)
-        if known.unacked and not known.has_acked and known.unacked[0] is not batch:
-            return False
-        return manager.sequencer.may_send(batch)
+        if manager is None:
+            return not self.config.is_idempotent
+        return manager.may_send_to(batch.partition) and manager.sequencer.may_send(batch)
 
     # Answers
 
@@ -245,7 +239,7 @@ class RecordSender:
                 for answer in topic.partition_responses
             }
             for batch, stamp in zip(request.batches, request.stamps, strict=True):
-                self._answered(batch, stamp, found.get(batch.queue.place), now_ms)
+                self._answered(batch, stamp, found.get(batch.partition), now_ms)
         self._landed(request, now_ms)
 
     def failed(self, request: BatchesRequest, error: KafkaError, now_ms: int) -> None:
@@ -475,9 +469,11 @@ class SenderCounts:
 def _nothing(_: object) -> None: ...
 
 
-def _replaced(batches: dict[SentBatch, None], old: SentBatch, new: list[SentBatch]) -> dict[SentBatch, None]:
+def _replaced(
+    batches: OrderedDict[SentBatch, None], old: SentBatch, new: list[SentBatch]
+) -> OrderedDict[SentBatch, None]:
     """The same order, with the new ones where the old one was."""
-    found: dict[SentBatch, None] = {}
+    found: OrderedDict[SentBatch, None] = OrderedDict()
     for batch in batches:
         found.update(dict.fromkeys(new if batch is old else [batch]))
     return found

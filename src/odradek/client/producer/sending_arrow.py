@@ -70,7 +70,7 @@ class WholeBatch:
         where = accumulator.next_sticky(self._topic) if self._place == NO_PARTITION else self._place
         queue = self._topic.queues[where]
         batch = SentBatch(queue, self.size, taken_bytes)
-        batch.set_records(bytes(self._data), self._count, *_times(self._data))
+        batch.set_records(self._data, self._count, *_times(self._data))
         if not accumulator.add_batch(queue, batch):
             raise closed(None)
         return batch, 0, self._count

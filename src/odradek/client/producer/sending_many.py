@@ -12,7 +12,7 @@ from odradek.client.producer.session import ProducerSession
 
 
 class Rows:
-    """What is to be sent, and how far it has come. Any: where all have to be bytes, `_are_bytes` has looked."""
+    """What is to be sent, and how far it has come. Any: whether something is bytes, the accumulator looks."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Rows:
         self._partition = partition
         self._at = 0
         self._spans: list[Span] = []
-        self._is_plain = headers is None and timestamps_ms is None and _are_bytes(values) and _are_bytes(keys or ())
+        self._is_plain = headers is None and timestamps_ms is None
 
     @property
     def is_left(self) -> bool:
@@ -76,7 +76,3 @@ class Rows:
 
     def future(self) -> ManyFuture:
         return ManyFuture(self._spans)
-
-
-def _are_bytes(column: Sequence[object]) -> bool:
-    return all(each is None or type(each) is bytes for each in column)

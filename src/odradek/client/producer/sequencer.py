@@ -5,6 +5,8 @@ five, it answers again. So for every partition
 
 - batches are numbered when they first go out, without gaps, and keep their number when they go out again;
 - at most five are in flight; those that have to go again go one by one in their order, and new ones behind them;
+- the first one goes alone: a broker that has never heard of the producer takes any number as the first one. If that
+  batch were refused for a moment and the next one taken, it could not be written any more;
 - a number is never given to other records, while anybody could still have the first ones.
 
 The last rule is why a batch that was given up after it had been sent (its partition is *unresolved* then) stops the
@@ -18,6 +20,7 @@ from odradek.broken_rule import require
 from odradek.client.producer.batch import NO_PRODUCER, Numbered, ProducerIdAndEpoch, Stamp
 from odradek.protocol import errors
 from odradek.protocol.topic_partition import TopicPartition
+from odradek.records.layout import NO_SEQUENCE
 from odradek.records.record import SEQUENCES, sequence_after
 
 IN_FLIGHT_MAX = 5  # batches of a partition: as many as a broker remembers
@@ -85,19 +88,23 @@ class Sequencer:
         self._to_renumber.clear()
 
     def sequences(self, partition: TopicPartition) -> PartitionSequences:
-        if partition not in self._partitions:
-            self._partitions[partition] = PartitionSequences(self.producer)
-        return self._partitions[partition]
+        known = self._partitions.get(partition)
+        if known is None:
+            known = self._partitions[partition] = PartitionSequences(self.producer)
+        return known
 
     # Sending
 
     def may_send(self, batch: Numbered) -> bool:
         known = self.sequences(batch.partition)
-        if batch.has_sequence:
-            return known.unacked[0] is batch
-        if known.is_unresolved or len(known.unacked) >= IN_FLIGHT_MAX:
+        unacked = known.unacked
+        if batch.base_sequence != NO_SEQUENCE:
+            return unacked[0] is batch
+        if known.is_unresolved or len(unacked) >= IN_FLIGHT_MAX:
             return False
-        return not known.unacked or known.producer == self.producer
+        if not unacked:
+            return True
+        return known.last_acked_sequence != NO_ACKED_SEQUENCE and known.producer == self.producer
 
     def number(self, batch: Numbered) -> None:
         """When it first goes out."""
@@ -113,7 +120,7 @@ class Sequencer:
         """`stamp` is what the request had: the batch may have been numbered anew while it was on its way."""
         known = self.sequences(batch.partition)
         known.last_acked_offset = max(known.last_acked_offset, offset + batch.record_count - 1)
-        if stamp == batch.stamp:
+        if stamp.base_sequence == batch.base_sequence and stamp.producer == batch.producer:
             known.acked(batch.last_sequence)
         elif not self._is_transactional:
             self._to_renumber[batch.partition] = None  # those behind it were counted from a number that is now missing

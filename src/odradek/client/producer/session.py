@@ -95,6 +95,7 @@ class ProducerSession:
         self._timer: Timer | None = None
         self._look_again_ms: int | None = None
         self._is_closed = False
+        self._is_pump_due = False
         self._stalled_since_ms: dict[int, int] = {}
         loop.spawn(self._watch_metadata()).is_observed = True
 
@@ -274,14 +275,21 @@ class ProducerSession:
         if self.identity is not None and not self.identity.is_begun and self._client.api_versions.get(node.id):
             self.identity.begin()
         if self.sender.lines.lines.get(node.id):
-            self._pump()
+            self._pump_soon()
 
     def node_lost(self, lost: Lost) -> None:
-        self._pump()
+        self._pump_soon()
 
     # The heart
 
+    def _pump_soon(self) -> None:
+        """Once for all that has come together: the answers of one turn make room for as many requests."""
+        if not self._is_pump_due:
+            self._is_pump_due = True
+            self.loop.soon(self._pump)
+
     def _pump(self, _: object = None) -> None:
+        self._is_pump_due = False
         if self._is_closed:
             return
         now_ms = self._mono_ms()
@@ -339,6 +347,7 @@ class ProducerSession:
         answered.when_done(lambda done: self._answered(request, done))
 
     def _answered(self, request: BatchesRequest, done: PendingResponse) -> None:
+        self._pump_soon()  # first: callbacks of records are called before a flush that has waited for them goes on
         error = done.error
         if error is None:
             self.sender.answered(request, done.value(), self._mono_ms())
@@ -346,7 +355,6 @@ class ProducerSession:
             done.is_observed = True
             known = error if isinstance(error, KafkaError) else errors.UnknownServerError(repr(error))
             self.sender.failed(request, known, self._mono_ms())
-        self._pump()
 
     def _batch_done(self, batch: SentBatch) -> None:
         if self._flushes:

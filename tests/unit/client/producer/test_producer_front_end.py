@@ -17,6 +17,7 @@ from odradek.client.settings import client_config
 from odradek.config.errors import ConfigError
 from odradek.config.producer import TABLE
 from odradek.reactor.adapters.rng import SystemRng
+from odradek.serde.errors import SerializationError
 from odradek.testing import Broker
 
 SECONDS_MAX = 30
@@ -215,6 +216,18 @@ def test_a_record_wakes_a_thread_that_sleeps(broker):
             turns = client.session.loop.turns
             while client.session.loop.turns != turns:
                 turns = client.session.loop.turns
+
+
+def test_of_many_those_that_are_no_bytes_are_sent_one_by_one_or_refused_behind_the_others(broker):
+    with KafkaProducer(bootstrap_servers=broker.bootstrap) as client:
+        first = client.send("t", b"before", partition=0).result(SECONDS_MAX)
+        many = client.send_many("t", [b"a", bytearray(b"b"), None, memoryview(b"d"), b"e"], partition=0)
+        (told,) = {(each.partition, each.offset) for each in many.result(SECONDS_MAX)[:1]}
+        assert (told, len(many)) == ((0, first.offset + 1), 5)
+        with pytest.raises(SerializationError):
+            client.send_many("t", [b"f", "text", b"never"], partition=0)
+        client.flush(SECONDS_MAX)
+        assert client.send("t", b"after", partition=0).result(SECONDS_MAX).offset == first.offset + 7
 
 
 class TestEnds:
