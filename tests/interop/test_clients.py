@@ -18,6 +18,7 @@ import outside
 
 AT_ONCE = 3  # most of them wait most of the time
 PROGRAM_SECONDS_MAX = 300
+SECONDS_MAX = 1800  # longer than all of them together may take: it is for what nobody ends
 
 
 @pytest.fixture(scope="session")
@@ -57,7 +58,7 @@ def _run(wanted, where, selected):
     """{scenario: (outcome, detail)}, and what the program has said besides."""
     arguments = [*(f"{name}={value}" for name, value in where.items()), f"only={','.join(selected)}"]
     streams = {"stdout": outside.PIPE, "stderr": outside.PIPE, "text": True, "errors": "replace"}
-    with outside.Program([*wanted.result(), *arguments], seconds=PROGRAM_SECONDS_MAX, **streams) as program:
+    with outside.Program([*wanted.result(SECONDS_MAX), *arguments], seconds=PROGRAM_SECONDS_MAX, **streams) as program:
         output, complaints = program.communicate()
     if program.is_overdue:
         complaints += f"\nit did not end within {PROGRAM_SECONDS_MAX} s and was killed"
@@ -68,7 +69,7 @@ def _run(wanted, where, selected):
 @pytest.mark.parametrize(("client", "release", "scenario"), cases(SCENARIOS))
 def test_scenario(programs, directories, client, release, scenario):
     try:
-        reported, complaints = programs[client, release].result()
+        reported, complaints = programs[client, release].result(SECONDS_MAX)
     except Unavailable as unavailable:
         pytest.skip(str(unavailable))
     assert scenario in reported, f"no word of it; the program ended with\n{complaints[-3000:]}"

@@ -19,6 +19,7 @@ from scenarios import CLIENTS, COPYING, HOW_TO_JOIN, IN_GROUPS, RELEASES, cases,
 from broker_process import BrokerProcess
 from told import Told
 
+SECONDS_MAX = 1800  # longer than all of them together may take: it is for what nobody ends
 AT_ONCE = 2  # they wait for sessions to end most of the time
 CONSUMER_SESSION_MS = 10_000  # the broker's, for static members, too
 CLASSIC = {
@@ -85,9 +86,9 @@ class Life:
         with ThreadPoolExecutor(2) as side_by_side:
             groups = [name for name in selected if name in HOW_TO_JOIN]
             copies = [name for name in selected if name not in HOW_TO_JOIN]
-            lived = side_by_side.submit(self._live, command.result(), groups)
-            copied = side_by_side.submit(self._copy, command.result()) if copies else None
-            return {**lived.result(), **(copied.result() if copied else {})}
+            lived = side_by_side.submit(self._live, command.result(SECONDS_MAX), groups)
+            copied = side_by_side.submit(self._copy, command.result(SECONDS_MAX)) if copies else None
+            return {**lived.result(SECONDS_MAX), **(copied.result(SECONDS_MAX) if copied else {})}
 
     def _live(self, command, names):
         if not names:
@@ -129,7 +130,7 @@ class Life:
 @pytest.mark.parametrize(("client", "release", "scenario"), cases(SCENARIOS))
 def test_life(lives, client, release, scenario):
     try:
-        failures = lives[client, release].result()
+        failures = lives[client, release].result(SECONDS_MAX)
     except Unavailable as unavailable:
         pytest.skip(str(unavailable))
     assert failures[scenario] is None, failures[scenario]

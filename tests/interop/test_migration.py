@@ -28,6 +28,7 @@ PAIRS = [
     ("confluent-kafka", "cooperative-sticky", "java-4.3.0"),
 ]
 CLASSIC, CONSUMER = 0, 1  # types of members
+SECONDS_MAX = 1800  # longer than all of them together may take: it is for what nobody ends
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +83,7 @@ def _is_classic(told, story):
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: "-".join(pair))
 def test_there_and_back_again(migrated, pair):
     try:
-        failure = migrated[pair].result()
+        failure = migrated[pair].result(SECONDS_MAX)
     except Unavailable as unavailable:
         pytest.skip(str(unavailable))
     assert failure is None, failure

@@ -26,7 +26,7 @@ def broker():
     with Broker(config={"group.initial.rebalance.delay.ms": 0}) as broker:
         broker.create_topic("orders", partitions=1)
         with KafkaProducer(bootstrap_servers=broker.bootstrap) as producer:
-            producer.send_many("orders", [b"%d" % number for number in range(RECORDS)]).result()
+            producer.send_many("orders", [b"%d" % number for number in range(RECORDS)]).result(60)
         yield broker
 
 

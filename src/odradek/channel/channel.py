@@ -10,14 +10,14 @@ from collections.abc import Iterable
 from odradek.channel.backoff import Backoff
 from odradek.channel.client_connection import PLAINTEXT, ChannelSecurity
 from odradek.channel.config import ChannelConfig
-from odradek.channel.core import ANY, CONTROLLER, COORDINATOR, NODE, ByVersion, Destination
+from odradek.channel.core import ANY, CONTROLLER, COORDINATOR, FETCH, NODE, ByVersion, Destination
 from odradek.channel.errors import Disconnected
 from odradek.channel.in_flight import PendingResponse
 from odradek.channel.metadata import Metadata
 from odradek.channel.metadata_updater import MetadataUpdater
 from odradek.channel.metrics import ChannelMetrics
 from odradek.channel.network_client import NetworkClient
-from odradek.channel.node import Node, coordinator_connection
+from odradek.channel.node import Node, coordinator_connection, fetch_connection
 from odradek.channel.unsent_requests import UnsentRequests
 from odradek.protocol.declare import Request, Response
 from odradek.protocol.errors import KafkaError
@@ -79,6 +79,8 @@ class Channel:
             return self._any_node()
         if destination.kind == COORDINATOR:
             return coordinator_connection(self._known_node(destination.number))
+        if destination.kind == FETCH:
+            return fetch_connection(self._known_node(destination.number))
         if destination.kind == NODE:
             return self._known_node(destination.number)
         if destination.kind == CONTROLLER:

@@ -22,7 +22,7 @@ from typing import NamedTuple, Protocol
 
 from odradek.protocol.declare import Request, Response
 
-ANY, CONTROLLER, COORDINATOR, LEADER, NODE = "any", "controller", "coordinator", "leader", "node"
+ANY, CONTROLLER, COORDINATOR, FETCH, LEADER, NODE = "any", "controller", "coordinator", "fetch", "leader", "node"
 
 
 class Destination(NamedTuple):
@@ -30,8 +30,9 @@ class Destination(NamedTuple):
 
     `any`: whichever broker is least busy. `controller`: the one that the metadata names as controller, which in KRaft
     is any broker that forwards to it. `node`: the broker of that number. `coordinator`: the node that FindCoordinator
-    named for `key`, on a connection of its own, so that a heartbeat does not wait behind a fetch. `leader`: whoever
-    leads that partition, as the driver's metadata tells.
+    named for `key`, on a connection of its own, so that a heartbeat does not wait behind others. `fetch`: the broker of
+    that number, on a connection for fetches alone, which may be held. `leader`: whoever leads that partition, as the
+    driver's metadata tells.
     """
 
     kind: str
@@ -46,6 +47,10 @@ THE_CONTROLLER = Destination(CONTROLLER)
 
 def broker(node_id: int) -> Destination:
     return Destination(NODE, number=node_id)
+
+
+def fetches_of(node_id: int) -> Destination:
+    return Destination(FETCH, number=node_id)
 
 
 def coordinator(key_type: int, key: str, node_id: int) -> Destination:

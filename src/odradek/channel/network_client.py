@@ -49,7 +49,7 @@ from odradek.channel.core import ByVersion
 from odradek.channel.errors import ClientClosed, Disconnected, NodeNotReady
 from odradek.channel.in_flight import InFlightRequest, InFlightRequests, PendingResponse
 from odradek.channel.metrics import ChannelMetrics
-from odradek.channel.node import Node
+from odradek.channel.node import Node, broker_number
 from odradek.channel.throttle import throttle_ms
 from odradek.protocol.apis import API_VERSIONS
 from odradek.protocol.declare import Request, Response
@@ -222,7 +222,9 @@ class NetworkClient:
         """
         self._check_active()
         if not self.is_ready(node_id):
-            raise NodeNotReady(f"node {node_id} is {self.states.state(node_id).value}, or has no room for a request")
+            raise NodeNotReady(
+                f"node {broker_number(node_id)} is {self.states.state(node_id).value}, or has no room for a request"
+            )
         answered = self.loop.pending() if answered is None else answered
         try:
             if isinstance(request, ByVersion):

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from odradek.client import python_names
+from odradek.client.client_ids import made_up_id
 from odradek.config import ignored
 from odradek.config.definition import Table
 from odradek.config.errors import ConfigError
@@ -27,6 +28,13 @@ _logger = logging.getLogger("odradek.client")
 
 
 _KAFKAS = "org.apache.kafka.common.serialization."
+# Keywords of kafka-python's clients for which there is no config.
+_ELSEWHERE = {
+    "api_version": "leave it out, each broker is asked what it speaks",
+    "api_version_auto_timeout_ms": "leave it out, request_timeout_ms does for it",
+    "consumer_timeout_ms": "give poll a timeout, or iterate over records(idle=...), both in seconds",
+}
+
 _SERIALIZERS = {
     "key.serializer": f"{_KAFKAS}ByteArraySerializer",
     "value.serializer": f"{_KAFKAS}ByteArraySerializer",
@@ -72,7 +80,8 @@ def _parsed(table: Table, values: Mapping[str, object]) -> Config:
     stated = {name: type(value) for name, value in objects.items()}
     defaults = {name: text for name, text in _SERIALIZERS.items() if name in table.at(RELEASE)}
     config = parse(table, {**defaults, **values, **stated}, RELEASE)
-    return Config(table, RELEASE, {**config, **objects}, config.given & values.keys(), config.warnings)
+    own = {**objects, "client.id": config["client.id"] or made_up_id(table.name, config)}
+    return Config(table, RELEASE, {**config, **own}, config.given & values.keys(), config.warnings)
 
 
 def bootstrap_addresses(servers: Iterable[str]) -> list[tuple[str, int]]:
@@ -95,4 +104,5 @@ def _dotted(table: Table, keyword: str) -> str:
     known = [each.replace(".", "_") for each in (*table.at(RELEASE), *python_names.NAMES)]
     near = get_close_matches(keyword, known, 1)
     hint = f"; did you mean {near[0]}?" if near else ""
+    hint = f": {_ELSEWHERE[keyword]}" if keyword in _ELSEWHERE else hint
     raise TypeError(f"{keyword} is no config of a client of kind {table.name}{hint}")

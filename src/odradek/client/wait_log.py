@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Hashable
 
 from odradek.channel.network_client import Lost, NetworkClient
-from odradek.channel.node import Node
+from odradek.channel.node import Node, broker_number
 from odradek.protocol.errors import KafkaError
 
 logger = logging.getLogger("odradek.client")
@@ -66,9 +66,9 @@ class LostBrokers:
     def node_changed(self, node: Node) -> None:
         self._met.add(node.id)
         self._errors.pop(node.id, None)
-        self._log.over(node.id)
+        self._log.over(broker_number(node.id))
 
     def node_lost(self, lost: Lost) -> None:
         self._errors[lost.node.id] = lost.error
         since_ms = None if lost.node.id in self._met else self._began_ms
-        self._log.waits(lost.node.id, f"{lost.error.message}; it is tried again", since_ms)
+        self._log.waits(broker_number(lost.node.id), f"{lost.error.message}; it is tried again", since_ms)

@@ -18,7 +18,8 @@ ROWS = section(
         "Whether all addresses of a name are tried, or bootstrap names are replaced by their canonical "
         "ones first."),
     row("client.id", STRING, "", ANY, MEDIUM,
-        "The name of this client in the brokers' logs, metrics and quotas."),
+        "The name of this client in the brokers' logs, metrics and quotas. Without one it is made up: producer-1, "
+        "consumer-GROUP-1 or adminclient-1, counted in each process."),
     row("metadata.max.age.ms", LONG, 300000, at_least(0), LOW,
         "How old metadata may get before it is fetched again, even if nothing seems to have changed."),
     row("metadata.recovery.strategy", STRING, "rebootstrap", one_of_ignoring_case("REBOOTSTRAP", "NONE"), LOW,

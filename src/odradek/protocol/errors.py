@@ -156,7 +156,10 @@ class InvalidGroupId(KafkaError, code=24):
 class UnknownMemberId(KafkaError, code=25):
     message = "The group has no such member; join again."
 class InvalidSessionTimeout(KafkaError, code=26):
-    message = "The session timeout is outside the limits group.min and group.max.session.timeout.ms."
+    message = (
+        "The session timeout is outside the brokers' limits: group.min.session.timeout.ms, by default 6000, to "
+        "group.max.session.timeout.ms, by default 1800000."
+    )
 class RebalanceInProgress(KafkaError, code=27):
     message = "The group is rebalancing; the member has to join again."
 class InvalidCommitOffsetSize(KafkaError, code=28):
@@ -204,7 +207,7 @@ class InvalidTxnState(KafkaError, code=48):
 class InvalidProducerIdMapping(KafkaError, code=49):
     message = "The producer id is not the one that the transactional id has now."
 class InvalidTransactionTimeout(KafkaError, code=50):
-    message = "The transaction timeout is not positive, or longer than transaction.max.timeout.ms."
+    message = "The transaction timeout is not positive, or over transaction.max.timeout.ms, by default 900000."
 class ConcurrentTransactions(RetriableError, code=51):
     message = "The previous transaction of this transactional id is still being completed; try again shortly."
 class TransactionCoordinatorFenced(KafkaError, code=52):

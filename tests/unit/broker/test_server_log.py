@@ -8,6 +8,7 @@ import pytest
 
 from odradek.broker.server_log import ServerLog
 from odradek.reactor.adapters.log_writer import LogWriter, format_line
+from threads import joined
 
 
 @pytest.fixture
@@ -93,11 +94,11 @@ def test_a_reader_that_does_not_read_costs_lines_and_never_time():
         while chunk := os.read(reading, 1 << 16):
             collected.extend(chunk)
 
-    reader = threading.Thread(target=read)
+    reader = threading.Thread(target=read, daemon=True)
     reader.start()
     writer.close()
     os.close(writing)
-    reader.join()
+    joined(reader)
     os.close(reading)
     assert b"lines were dropped" in collected
     assert collected.count(b"INFO") < 20_000

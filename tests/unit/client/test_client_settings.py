@@ -1,12 +1,14 @@
 """The configs of a client as a program gives them, and what becomes of those that cannot be honoured."""
 
 import logging
+import re
 
 import pytest
 
 from odradek import AdminClient
 from odradek.client.security import channel_security
 from odradek.client.settings import bootstrap_addresses, client_config
+from odradek.config import consumer, producer
 from odradek.config.admin import SERVED, TABLE
 from odradek.config.errors import ConfigError
 
@@ -31,6 +33,32 @@ def test_what_is_given_twice_is_refused():
 def test_a_keyword_that_is_not_known_is_a_mistake_in_the_program():
     with pytest.raises(TypeError, match=r"request_timeout is no config .* did you mean request_timeout_ms"):
         config(request_timeout=3)
+
+
+def test_a_keyword_of_another_client_is_told_what_to_do_instead():
+    with pytest.raises(TypeError, match=r"consumer_timeout_ms is no config .*: give poll a timeout, or iterate over"):
+        config(consumer_timeout_ms=3)
+
+
+@pytest.mark.parametrize(
+    ("table", "given", "found"),
+    [
+        (producer.TABLE, {}, r"producer-[1-9]\d*"),
+        (producer.TABLE, {"transactional.id": "copy"}, "producer-copy"),
+        (consumer.TABLE, {"group.id": "g"}, r"consumer-g-[1-9]\d*"),
+        (consumer.TABLE, {}, r"consumer-null-[1-9]\d*"),
+        (consumer.TABLE, {"group.id": "g", "group.instance.id": "first"}, "consumer-g-first"),
+        (TABLE, {"client.id": ""}, r"adminclient-[1-9]\d*"),
+        (TABLE, {"client.id": "me"}, "me"),
+    ],
+)
+def test_a_client_without_a_name_is_called_as_kafka_calls_it(table, given, found):
+    assert re.fullmatch(found, client_config(table, {**BOOTSTRAP, **given}, {})["client.id"])
+
+
+def test_names_that_are_made_up_count():
+    one, two = (int(client_config(TABLE, BOOTSTRAP, {})["client.id"].removeprefix("adminclient-")) for _ in range(2))
+    assert two == one + 1
 
 
 def test_a_name_in_a_mapping_that_is_not_known_is_a_warning(caplog):

@@ -15,6 +15,7 @@ from odradek.reactor.adapters import system_ports
 from odradek.reactor.adapters.executor import ThreadExecutor
 from odradek.reactor.loop import Loop
 from odradek.reactor.ports import READABLE
+from threads import joined
 
 
 @pytest.fixture
@@ -269,13 +270,13 @@ def test_another_thread_has_something_called_in_the_loops_thread(ports):
             loop.from_thread(note, number)
             time.sleep(0.001)
 
-    elsewhere = threading.Thread(target=call_from_elsewhere)
+    elsewhere = threading.Thread(target=call_from_elsewhere, daemon=True)
     elsewhere.start()
     began = time.monotonic()
     while len(called) < 50:
         loop.turn(10_000)
     assert time.monotonic() - began < 8, "it was woken"
-    elsewhere.join()
+    joined(elsewhere)
     assert called == [(number, threading.get_ident()) for number in range(50)]
     loop.close()
     loop.from_thread(note, "nobody turns any more")

@@ -9,6 +9,7 @@ import pytest
 from odradek.reactor.adapters.client_network import ClientNetwork
 from odradek.reactor.adapters.poller import SystemPoller
 from odradek.reactor.adapters.portable_poller import PortablePoller
+from threads import joined
 
 
 @pytest.fixture(params=[SystemPoller, PortablePoller])
@@ -25,7 +26,7 @@ def test_another_thread_ends_a_poll(poller):
         began = time.monotonic()
         assert poller.poll(30_000) == []
         assert time.monotonic() - began < 10
-        waker.join()
+        joined(waker)
 
 
 def test_however_often_it_is_woken_a_poll_ends_and_the_next_ones_sleep(poller):
@@ -84,13 +85,13 @@ def test_threads_may_wake_it_while_it_is_closed(kind):
     for _ in range(100):
         poller = kind()
         gate = threading.Barrier(3)
-        wakers = [threading.Thread(target=wake, args=(poller, gate)) for _ in range(2)]
+        wakers = [threading.Thread(target=wake, args=(poller, gate), daemon=True) for _ in range(2)]
         for waker in wakers:
             waker.start()
         gate.wait(10)
         poller.close()
         for waker in wakers:
-            waker.join()
+            joined(waker)
     assert failures == []
 
 

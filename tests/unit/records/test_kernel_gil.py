@@ -10,6 +10,7 @@ import pytest
 from odradek import native
 from odradek.records.arrow import BinaryColumn
 from odradek.records.rows import Rows
+from threads import joined
 
 walk = native.load_compiled("odradek.records._kernel")
 gathering = native.load_compiled("odradek.records._gather")
@@ -69,8 +70,8 @@ def test_another_thread_runs_meanwhile(name: str, no_switching: None) -> None:
             calls += 1
         seen.append(ran.is_set())
 
-    worker = threading.Thread(target=work)
+    worker = threading.Thread(target=work, daemon=True)
     worker.start()
     ran.set()
-    worker.join()
+    joined(worker)
     assert seen == [True]

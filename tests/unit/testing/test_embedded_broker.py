@@ -18,6 +18,7 @@ from odradek.protocol.messages.k03_metadata import MetadataRequest
 from odradek.protocol.messages.k18_api_versions import ApiVersionsRequest
 from odradek.testing import Broker, BrokerError
 from outside import is_alive
+from threads import joined
 
 
 @pytest.fixture(params=[False, True], ids=["process", "thread"])
@@ -344,9 +345,9 @@ time.sleep(60)
 
 def test_the_thread_that_started_it_may_end():
     broker = Broker()
-    starter = threading.Thread(target=broker.start)
+    starter = threading.Thread(target=broker.start, daemon=True)
     starter.start()
-    starter.join()
+    joined(starter)
     try:
         assert answers(broker)
         until(lambda: not starter.is_alive())

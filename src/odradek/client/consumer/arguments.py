@@ -19,8 +19,8 @@ def milliseconds(timeout: float) -> int:
 def subscription_of(topics: str | Iterable[str] | re.Pattern[str]) -> Subscription:
     if isinstance(topics, re.Pattern):
         return Subscription(pattern=topics)
-    if topics is None:
-        raise TypeError("topics is None: give names, or a pattern")
+    if topics is None or topics == "":
+        raise TypeError("there are no topics: give names, or a pattern")
     return by_names([topics] if isinstance(topics, str) else topics)
 
 

@@ -23,12 +23,13 @@ from odradek.client.host.asyncio_host import AsyncioHost
 from odradek.client.host.session import closed
 from odradek.client.offsets import OffsetAndMetadata, OffsetAndTimestamp, Offsets
 from odradek.client.settings import client_config
+from odradek.client.spelling import refuse_keywords
 from odradek.config.consumer import TABLE
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
-    from typing import Unpack
+    from typing import Never, Unpack
 
     import pyarrow as pa
 
@@ -153,13 +154,16 @@ class KafkaConsumer(Generic[K, V]):
 
     async def subscribe(
         self,
-        topics: str | Iterable[str] | re.Pattern[str],
+        topics: str | Iterable[str] | re.Pattern[str] = "",
         *,
         listener: RebalanceListener | None = None,
         on_assigned: OnPartitions | None = None,
         on_revoked: OnPartitions | None = None,
         on_lost: OnPartitions | None = None,
+        **others: "Never",
     ) -> None:
+        if others:
+            refuse_keywords("subscribe", others)
         await self._run(self._caller.subscribe, topics, listener_of(listener, on_assigned, on_revoked, on_lost))
 
     async def assign(self, partitions: Iterable[TopicPartition]) -> None:
@@ -179,10 +183,16 @@ class KafkaConsumer(Generic[K, V]):
 
     # Reading
 
-    async def poll(self, timeout: float = 0.0, *, max_records: int | None = None) -> ConsumerRecords[K, V]:
+    async def poll(
+        self, timeout: float = 0.0, *, max_records: int | None = None, **others: "Never"
+    ) -> ConsumerRecords[K, V]:
+        if others:
+            refuse_keywords("poll", others)
         return await self._poll(self._caller.poll, milliseconds(timeout), max_records)
 
-    async def poll_arrow(self, timeout: float = 0.0, *, max_bytes: int | None = None) -> "pa.Table":
+    async def poll_arrow(self, timeout: float = 0.0, *, max_bytes: int | None = None, **others: "Never") -> "pa.Table":
+        if others:
+            refuse_keywords("poll_arrow", others)
         return await self._poll(self._caller.poll_arrow, milliseconds(timeout), max_bytes)
 
     def __aiter__(self) -> AsyncIterator[ConsumerRecord[K, V]]:
@@ -259,7 +269,9 @@ class KafkaConsumer(Generic[K, V]):
     ) -> None:
         await self._run(self._caller.seek_to_committed, flat(partitions), timeout)
 
-    async def position(self, partition: TopicPartition, timeout: float | None = None) -> int:
+    async def position(self, partition: TopicPartition, timeout: float | None = None, **others: "Never") -> int:
+        if others:
+            refuse_keywords("position", others)
         return await self._run(self._caller.position, partition, timeout)
 
     def current_lag(self, partition: TopicPartition) -> int | None:
@@ -294,7 +306,11 @@ class KafkaConsumer(Generic[K, V]):
 
     # Commits
 
-    async def commit_sync(self, offsets: Offsets | None = None, timeout: float | None = None) -> None:
+    async def commit_sync(
+        self, offsets: Offsets | None = None, timeout: float | None = None, **others: "Never"
+    ) -> None:
+        if others:
+            refuse_keywords("commit_sync", others)
         await self._run(self._caller.commit_sync, offsets, timeout)
 
     commit = commit_sync
@@ -312,8 +328,10 @@ class KafkaConsumer(Generic[K, V]):
         return CommitFuture(call, self._host)
 
     async def committed(
-        self, partitions: Iterable[TopicPartition], timeout: float | None = None
+        self, partitions: Iterable[TopicPartition], timeout: float | None = None, **others: "Never"
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        if others:
+            refuse_keywords("committed", others)
         return await self._run(self._caller.committed, partitions, timeout)
 
     # The group and the cluster
@@ -353,7 +371,9 @@ class KafkaConsumer(Generic[K, V]):
         self._caller.settings.wakes.append(True)
         self._host.tell(lambda session: session.wake())
 
-    async def close(self, timeout: float = CLOSE_TIMEOUT, *, commit: bool = True) -> None:
+    async def close(self, timeout: float = CLOSE_TIMEOUT, *, commit: bool = True, **others: "Never") -> None:
+        if others:
+            refuse_keywords("close", others)
         is_after_error = sys.exc_info()[0] is not None
         await self._close(milliseconds(timeout), (FINISHED if is_after_error else ALL) if commit else NOTHING)
 

@@ -377,7 +377,13 @@ class ClassicMembership(GroupMembership):
         elif self._is_passing(code, now_ms):
             self._heartbeat_at_ms = now_ms
         else:
-            self._fail_for_good(errors.by_code(code)(), now_ms)
+            self._fail_for_good(self._refusal(code), now_ms)
+
+    def _refusal(self, code: int) -> errors.KafkaError:
+        error = errors.by_code(code)
+        if error is errors.InvalidSessionTimeout:
+            return error(f"session.timeout.ms is {self.config.session_timeout_ms}. {error.message}")
+        return error()
 
     def refused_commit(self, code: int, now_ms: int) -> None:
         """A commit was answered so: that tells of the membership, too."""

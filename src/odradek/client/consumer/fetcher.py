@@ -30,7 +30,7 @@ import logging
 from typing import NamedTuple
 
 from odradek.broken_rule import instance
-from odradek.channel.core import ByVersion, Send, broker
+from odradek.channel.core import ByVersion, Send, fetches_of
 from odradek.channel.metadata import Metadata
 from odradek.client.consumer.assigned_partition import AssignedPartition
 from odradek.client.consumer.chunk import Chunk
@@ -274,7 +274,7 @@ class Fetcher:
 
     def _send(self, fetch: NodeFetch) -> Send:
         asked = ByVersion(FetchRequest.api_key, lambda _: self._request(fetch), fetch.step.version_max)
-        return Send(asked, None, broker(fetch.node.id), fetch)
+        return Send(asked, None, fetches_of(fetch.node.id), fetch)
 
     def _request(self, fetch: NodeFetch) -> FetchRequest:
         request = FetchRequest(

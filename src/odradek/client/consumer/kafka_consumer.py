@@ -24,11 +24,12 @@ from odradek.client.host.session import closed
 from odradek.client.host.thread_host import ThreadHost
 from odradek.client.offsets import OffsetAndMetadata, OffsetAndTimestamp, Offsets
 from odradek.client.settings import client_config
+from odradek.client.spelling import refuse_keywords
 from odradek.config.consumer import TABLE
 from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
-    from typing import Unpack
+    from typing import Never, Unpack
 
     import pyarrow as pa
 
@@ -136,17 +137,20 @@ class KafkaConsumer(Generic[K, V]):
 
     def subscribe(
         self,
-        topics: str | Iterable[str] | re.Pattern[str],
+        topics: str | Iterable[str] | re.Pattern[str] = "",
         *,
         listener: RebalanceListener | None = None,
         on_assigned: OnPartitions | None = None,
         on_revoked: OnPartitions | None = None,
         on_lost: OnPartitions | None = None,
+        **others: "Never",
     ) -> None:
         """By names, or by a pattern that a whole name has to match: with group.protocol=consumer the broker looks for
         the topics (and RE2's syntax is the one to use), else this client does. The group gives partitions to its
         members inside of `poll`. No topics at all are as `unsubscribe`.
         """
+        if others:
+            refuse_keywords("subscribe", others)
         self._run(self._caller.subscribe, topics, listener_of(listener, on_assigned, on_revoked, on_lost))
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
@@ -169,14 +173,18 @@ class KafkaConsumer(Generic[K, V]):
 
     # Reading
 
-    def poll(self, timeout: float = 0.0, *, max_records: int | None = None) -> ConsumerRecords[K, V]:
+    def poll(self, timeout: float = 0.0, *, max_records: int | None = None, **others: "Never") -> ConsumerRecords[K, V]:
         """The next records; none if none came within `timeout` seconds. Callbacks run in here."""
+        if others:
+            refuse_keywords("poll", others)
         return self._run_poll(self._caller.poll, milliseconds(timeout), max_records)
 
-    def poll_arrow(self, timeout: float = 0.0, *, max_bytes: int | None = None) -> "pa.Table":
+    def poll_arrow(self, timeout: float = 0.0, *, max_bytes: int | None = None, **others: "Never") -> "pa.Table":
         """The same as a table of pyarrow, a chunk for each fetch: topic, partition, offset, timestamp, key, value,
         headers. Deserializers and interceptors have no say in it.
         """
+        if others:
+            refuse_keywords("poll_arrow", others)
         return self._run_poll(self._caller.poll_arrow, milliseconds(timeout), max_bytes)
 
     def __iter__(self) -> Iterator[ConsumerRecord[K, V]]:
@@ -273,8 +281,10 @@ class KafkaConsumer(Generic[K, V]):
         """
         self._run(self._caller.seek_to_committed, flat(partitions), timeout)
 
-    def position(self, partition: TopicPartition, timeout: float | None = None) -> int:
+    def position(self, partition: TopicPartition, timeout: float | None = None, **others: "Never") -> int:
         """The offset of the next record; looked up if that is not known yet."""
+        if others:
+            refuse_keywords("position", others)
         return self._run(self._caller.position, partition, timeout)
 
     def current_lag(self, partition: TopicPartition) -> int | None:
@@ -313,8 +323,10 @@ class KafkaConsumer(Generic[K, V]):
 
     # Commits
 
-    def commit_sync(self, offsets: Offsets | None = None, timeout: float | None = None) -> None:
+    def commit_sync(self, offsets: Offsets | None = None, timeout: float | None = None, **others: "Never") -> None:
         """Commits these offsets, or all that was read, and waits until that is done. Nothing to commit is success."""
+        if others:
+            refuse_keywords("commit_sync", others)
         self._run(self._caller.commit_sync, offsets, timeout)
 
     commit = commit_sync
@@ -328,9 +340,11 @@ class KafkaConsumer(Generic[K, V]):
         return CommitFuture(call, self._host)
 
     def committed(
-        self, partitions: Iterable[TopicPartition], timeout: float | None = None
+        self, partitions: Iterable[TopicPartition], timeout: float | None = None, **others: "Never"
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """What the group has committed; None for a partition of which it has not."""
+        if others:
+            refuse_keywords("committed", others)
         return self._run(self._caller.committed, partitions, timeout)
 
     # The group and the cluster
@@ -374,10 +388,12 @@ class KafkaConsumer(Generic[K, V]):
         self._caller.settings.wakes.append(True)
         self._host.tell(lambda session: session.wake())
 
-    def close(self, timeout: float = CLOSE_TIMEOUT, *, commit: bool = True) -> None:
+    def close(self, timeout: float = CLOSE_TIMEOUT, *, commit: bool = True, **others: "Never") -> None:
         """Commits what was read if enable.auto.commit is set, tells of the partitions that are given back, leaves the
         group and ends. In a `finally` after an error, only what was finished before the last poll is committed.
         """
+        if others:
+            refuse_keywords("close", others)
         is_after_error = sys.exc_info()[0] is not None
         self._close(milliseconds(timeout), (FINISHED if is_after_error else ALL) if commit else NOTHING)
 

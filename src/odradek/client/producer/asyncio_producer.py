@@ -27,10 +27,11 @@ from odradek.client.producer.record_metadata import RecordMetadata
 from odradek.client.producer.sending import UserCallback, as_record
 from odradek.client.producer.session import ProducerSession
 from odradek.client.producer.transaction_states import TransactionStateError
+from odradek.client.spelling import refuse_keywords
 from odradek.protocol.errors import InvalidProducerEpoch, KafkaError, ProducerFenced
 
 if TYPE_CHECKING:
-    from typing import Unpack
+    from typing import Never, Unpack
 
     import pyarrow as pa
 
@@ -273,7 +274,9 @@ class KafkaProducer(Generic[K, V]):
                 spans.append(batch.add(batch.size if is_taken else await self._memory(session, batch.size, deadline)))
         return ManyFuture(spans)
 
-    async def flush(self, timeout: float | None = None) -> None:
+    async def flush(self, timeout: float | None = None, **others: "Never") -> None:
+        if others:
+            refuse_keywords("flush", others)
         if self._session is None:
             return
         timeout_ms = None if timeout is None else int(timeout * 1000)
@@ -355,7 +358,9 @@ class KafkaProducer(Generic[K, V]):
     def metrics(self) -> "Mapping[MetricName, float]":
         return {} if self._session is None else self._session.metrics()
 
-    async def close(self, timeout: float | None = None) -> None:
+    async def close(self, timeout: float | None = None, **others: "Never") -> None:
+        if others:
+            refuse_keywords("close", others)
         timeout_ms = self._settings.sender.delivery_timeout_ms if timeout is None else int(timeout * 1000)
         if self._session is not None:
             self._session.accumulator.is_plain = False

@@ -27,9 +27,10 @@ from odradek.client.producer.prepared import Prepared
 from odradek.client.producer.producer_record import HeaderList, ProducerRecord, Record
 from odradek.client.producer.sending import UserCallback, as_record
 from odradek.client.producer.session import ProducerSession
+from odradek.client.spelling import refuse_keywords
 
 if TYPE_CHECKING:
-    from typing import Unpack
+    from typing import Never, Unpack
 
     import pyarrow as pa
 
@@ -274,8 +275,10 @@ class KafkaProducer(Generic[K, V]):
                 spans.append(batch.add(taken))
         return ManyFuture(spans)
 
-    def flush(self, timeout: float | None = None) -> None:
+    def flush(self, timeout: float | None = None, **others: "Never") -> None:
         """Waits until each record that was sent before has its outcome. FlushTimeout if that takes too long."""
+        if others:
+            refuse_keywords("flush", others)
         if self._host.at_work is None:
             return
         unsent = self._host.run(lambda session: session.flush(None if timeout is None else int(timeout * 1000)))
@@ -381,8 +384,10 @@ class KafkaProducer(Generic[K, V]):
         session = self._host.at_work
         return {} if session is None else session.metrics()
 
-    def close(self, timeout: float | None = None) -> None:
+    def close(self, timeout: float | None = None, **others: "Never") -> None:
         """Delivers what was sent, for at most `timeout` seconds (None: delivery.timeout.ms), and ends."""
+        if others:
+            refuse_keywords("close", others)
         self._refuse_waiting()
         timeout_ms = self._settings.sender.delivery_timeout_ms if timeout is None else int(timeout * 1000)
         session = self._host.at_work

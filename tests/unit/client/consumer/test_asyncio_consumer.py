@@ -22,7 +22,7 @@ def broker():
         broker.create_topic("empty", partitions=1)
         with KafkaProducer(bootstrap_servers=broker.bootstrap) as producer:
             for partition in range(2):
-                producer.send_many("t", [b"%d" % n for n in range(RECORDS)], partition=partition).result()
+                producer.send_many("t", [b"%d" % n for n in range(RECORDS)], partition=partition).result(60)
         yield broker
 
 

@@ -338,6 +338,14 @@ def test_an_answer_to_a_request_that_is_over_changes_nothing():
     assert story.core.generation == -1
 
 
+def test_a_session_timeout_that_is_refused_is_told_with_its_limits():
+    story = classic()
+    story.answer(joined(error=errors.InvalidSessionTimeout.code), JoinGroupRequest)
+    told = str(story.core.error)
+    assert f"session.timeout.ms is {SESSION_MS}" in told
+    assert "group.min.session.timeout.ms, by default 6000," in told and "1800000" in told
+
+
 # Time
 
 

@@ -24,7 +24,7 @@ def broker():
     with Broker(config={"group.initial.rebalance.delay.ms": 0}) as broker:
         broker.create_topic("t", partitions=1)
         with KafkaProducer(bootstrap_servers=broker.bootstrap) as producer:
-            producer.send_many("t", [b"%d" % n for n in range(1000)]).result()
+            producer.send_many("t", [b"%d" % n for n in range(1000)]).result(60)
         yield broker
 
 

@@ -24,7 +24,7 @@ def broker():
         broker.create_topic("t", partitions=2)
         with KafkaProducer(bootstrap_servers=broker.bootstrap) as producer:
             for partition in range(2):
-                producer.send_many("t", [b"x"] * RECORDS, partition=partition).result()
+                producer.send_many("t", [b"x"] * RECORDS, partition=partition).result(60)
         yield broker
 
 
