@@ -4,23 +4,21 @@ import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from datetime import datetime
-from inspect import isawaitable
 from typing import TYPE_CHECKING, Generic, Self, TypeVar, TypeVarTuple
 
 from odradek.client.consumer.arguments import FOR_EVER_MS, flat, milliseconds, time_ms, topics_and_mapping
+from odradek.client.consumer.asyncio_calls import AsyncioCalls
 from odradek.client.consumer.caller import ALL, FINISHED, NOTHING, Caller
 from odradek.client.consumer.consumer_state import CLOSED, UNSUBSCRIBED, ConsumerState
-from odradek.client.consumer.errors import ConcurrentAccess, Wakeup
+from odradek.client.consumer.errors import Wakeup
 from odradek.client.consumer.interceptors import ConsumerInterceptor
 from odradek.client.consumer.offset_reset import EARLIEST, LATEST, ResetStrategy
 from odradek.client.consumer.polling import AsynchronousCommit, CommitCallback
 from odradek.client.consumer.rebalance_listener import OnPartitions, RebalanceListener, listener_of
 from odradek.client.consumer.records import ConsumerRecord, ConsumerRecords
 from odradek.client.consumer.session import ConsumerSession
-from odradek.client.consumer.steps import AnyStep, Do, drive_async
 from odradek.client.group_metadata import ConsumerGroupMetadata
 from odradek.client.host.asyncio_host import AsyncioHost
-from odradek.client.host.session import closed
 from odradek.client.offsets import OffsetAndMetadata, OffsetAndTimestamp, Offsets
 from odradek.client.settings import client_config
 from odradek.client.spelling import refuse_keywords
@@ -77,7 +75,7 @@ class CommitFuture(Awaitable[None]):
             raise call.error
 
 
-class KafkaConsumer(Generic[K, V]):
+class KafkaConsumer(AsyncioCalls[Caller], Generic[K, V]):
     """As `odradek.KafkaConsumer`, with methods to await; no thread is started. Callbacks may be coroutines.
 
     async with KafkaConsumer("orders", bootstrap_servers="localhost:9092", group_id="billing") as consumer:
@@ -88,6 +86,8 @@ class KafkaConsumer(Generic[K, V]):
     may poll or iterate at a time.
     """
 
+    _host: AsyncioHost[ConsumerSession]
+
     def __init__(
         self,
         *topics: str | Mapping[str, object],
@@ -97,49 +97,15 @@ class KafkaConsumer(Generic[K, V]):
         **configs: "Unpack[ConsumerConfig]",
     ) -> None:
         names, mapping = topics_and_mapping(topics)
-        self._caller = Caller(
+        caller = Caller(
             client_config(TABLE, mapping, configs),
             names,
             key_deserializer=key_deserializer,
             value_deserializer=value_deserializer,
             interceptors=interceptors,
         )
-        self._host: AsyncioHost[ConsumerSession] = AsyncioHost(self._caller.open_session)
-        self._caller.on(self._host)
-        self._is_polling = False
-
-    # How a call goes
-
-    async def _run(self, coroutine: Callable[[*Ts], Coroutine[AnyStep, object, T]], *arguments: *Ts) -> T:
-        if self._caller.is_closed and not self._caller.is_in_callback:
-            raise closed(None)
-        return await drive_async(coroutine(*arguments), self._make)
-
-    async def _poll(self, coroutine: Callable[[*Ts], Coroutine[AnyStep, object, T]], *arguments: *Ts) -> T:
-        if self._is_polling:
-            raise ConcurrentAccess("another task polls this consumer, or a callback does: one poll at a time")
-        self._is_polling = True
-        try:
-            return await self._run(coroutine, *arguments)
-        except BaseException:
-            self._caller.interrupted()
-            raise
-        finally:
-            self._is_polling = False
-
-    async def _make(self, step: AnyStep) -> object:
-        if isinstance(step, Do):
-            operation = step.operation
-            if step.is_wakeable:
-                return await self._host.run(lambda session: session.unless_woken(operation))
-            return await self._host.run(operation)
-        was = self._caller.is_in_callback
-        self._caller.is_in_callback = True
-        try:
-            found = step.function(*step.arguments)
-            return await found if isawaitable(found) else found
-        finally:
-            self._caller.is_in_callback = was
+        super().__init__(caller, AsyncioHost(caller.open_session))
+        caller.on(self._host)
 
     async def _ask(
         self, operation: Callable[[ConsumerSession], Coroutine[object, None, T]], *, is_wakeable: bool = True
@@ -378,15 +344,7 @@ class KafkaConsumer(Generic[K, V]):
         await self._close(milliseconds(timeout), (FINISHED if is_after_error else ALL) if commit else NOTHING)
 
     async def _close(self, timeout_ms: int, commits: str) -> None:
-        if self._caller.is_closed:
-            return
-        self._caller.is_closed = True
-        try:
-            if self._host.has_started:
-                await drive_async(self._caller.leave(timeout_ms, commits), self._make)
-        finally:
-            self._caller.in_hand.keep([])
-            await self._host.close(timeout_ms)
+        await self._end(self._caller.leave, timeout_ms, commits, timeout_ms=timeout_ms)
 
     async def __aenter__(self) -> Self:
         return self

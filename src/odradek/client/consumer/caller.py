@@ -182,3 +182,6 @@ class Caller(Polling):
         finally:
             await self._run_outcomes(session)
             self._interceptors.close()
+
+    def ended(self) -> None:
+        self.in_hand.keep([])

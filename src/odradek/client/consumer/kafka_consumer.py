@@ -4,23 +4,21 @@ import re
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Generic, Self, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from odradek.client.consumer.arguments import FOR_EVER_MS, flat, milliseconds, time_ms, topics_and_mapping
 from odradek.client.consumer.caller import ALL, FINISHED, NOTHING, Caller
 from odradek.client.consumer.commit_future import CommitFuture
 from odradek.client.consumer.consumer_state import CLOSED, UNSUBSCRIBED, ConsumerState
-from odradek.client.consumer.errors import ConcurrentAccess, Wakeup
+from odradek.client.consumer.errors import Wakeup
 from odradek.client.consumer.interceptors import ConsumerInterceptor
 from odradek.client.consumer.offset_reset import EARLIEST, LATEST, ResetStrategy
 from odradek.client.consumer.polling import CommitCallback
 from odradek.client.consumer.rebalance_listener import OnPartitions, RebalanceListener, listener_of
 from odradek.client.consumer.records import ConsumerRecord, ConsumerRecords
 from odradek.client.consumer.session import ConsumerSession
-from odradek.client.consumer.steps import AnyStep, Do, drive
+from odradek.client.consumer.thread_calls import ThreadCalls
 from odradek.client.group_metadata import ConsumerGroupMetadata
-from odradek.client.host.one_caller import OneCaller
-from odradek.client.host.session import closed
 from odradek.client.host.thread_host import ThreadHost
 from odradek.client.offsets import OffsetAndMetadata, OffsetAndTimestamp, Offsets
 from odradek.client.settings import client_config
@@ -42,12 +40,11 @@ else:
     V = TypeVar("V")
 
 T = TypeVar("T")
-Ts = TypeVarTuple("Ts")
 
 CLOSE_TIMEOUT = 30.0
 
 
-class KafkaConsumer(Generic[K, V]):
+class KafkaConsumer(ThreadCalls[Caller], Generic[K, V]):
     """Reads records of topics, alone or as a member of a group.
 
     with KafkaConsumer("orders", bootstrap_servers="localhost:9092", group_id="billing") as consumer:
@@ -59,6 +56,8 @@ class KafkaConsumer(Generic[K, V]):
     program is told of (rebalances, commits) it is told in its own thread, inside of `poll`, the commits and `close`.
     """
 
+    _host: ThreadHost[ConsumerSession]
+
     def __init__(
         self,
         *topics: str | Mapping[str, object],
@@ -69,60 +68,16 @@ class KafkaConsumer(Generic[K, V]):
     ) -> None:
         names, mapping = topics_and_mapping(topics)
         config = client_config(TABLE, mapping, configs)
-        self._caller = Caller(
+        caller = Caller(
             config,
             names,
             key_deserializer=key_deserializer,
             value_deserializer=value_deserializer,
             interceptors=interceptors,
         )
-        self._host: ThreadHost[ConsumerSession] = ThreadHost(
-            f"odradek-consumer-{config['client.id']}".rstrip("-"), self._caller.open_session, is_one_process=True
-        )
-        self._host.watch_over(self)
-        self._caller.on(self._host)
-        self._one = OneCaller()
-
-    # How a call goes
-
-    def _run(self, coroutine: Callable[[*Ts], Coroutine[AnyStep, object, T]], *arguments: *Ts) -> T:
-        self._enter()
-        try:
-            return drive(coroutine(*arguments), self._make)
-        finally:
-            self._one.leave()
-
-    def _run_poll(self, coroutine: Callable[[*Ts], Coroutine[AnyStep, object, T]], *arguments: *Ts) -> T:
-        self._enter()
-        try:
-            return drive(coroutine(*arguments), self._make)
-        except BaseException:
-            self._caller.interrupted()
-            raise
-        finally:
-            self._one.leave()
-
-    def _enter(self) -> None:
-        if not self._one.enter():
-            raise ConcurrentAccess(
-                "another thread is in this consumer: a consumer is for one thread at a time, but for wakeup and state"
-            )
-        if self._caller.is_closed and not self._one.in_callback:
-            self._one.leave()
-            raise closed(None)
-
-    def _make(self, step: AnyStep) -> object:
-        if isinstance(step, Do):
-            operation = step.operation
-            if step.is_wakeable:
-                return self._host.run(lambda session: session.unless_woken(operation))
-            return self._host.run(operation)
-        was = self._one.in_callback
-        self._one.in_callback = self._caller.is_in_callback = True
-        try:
-            return step.function(*step.arguments)
-        finally:
-            self._one.in_callback = self._caller.is_in_callback = was
+        name = f"odradek-consumer-{config['client.id']}".rstrip("-")
+        super().__init__(caller, ThreadHost(name, caller.open_session, is_one_process=True))
+        caller.on(self._host)
 
     def _ask(
         self, operation: Callable[[ConsumerSession], Coroutine[object, None, T]], *, is_wakeable: bool = True
@@ -398,20 +353,7 @@ class KafkaConsumer(Generic[K, V]):
         self._close(milliseconds(timeout), (FINISHED if is_after_error else ALL) if commit else NOTHING)
 
     def _close(self, timeout_ms: int, commits: str) -> None:
-        if not self._one.enter():
-            raise ConcurrentAccess("another thread is in this consumer: call wakeup(), and close it there")
-        try:
-            if self._caller.is_closed:
-                return
-            self._caller.is_closed = True
-            try:
-                if self._host.has_started:
-                    drive(self._caller.leave(timeout_ms, commits), self._make)
-            finally:
-                self._caller.in_hand.keep([])
-                self._host.close(timeout_ms)
-        finally:
-            self._one.leave()
+        self._end(self._caller.leave, timeout_ms, commits, timeout_ms=timeout_ms)
 
     def __enter__(self) -> Self:
         return self

@@ -18,7 +18,6 @@ from odradek.client.consumer.ownership import ASSIGN, REVOKE, OwnershipChange
 from odradek.client.consumer.session_loop import SessionLoop
 from odradek.client.group_metadata import ConsumerGroupMetadata
 from odradek.client.offsets import OffsetAndMetadata, OffsetAndTimestamp, Offsets
-from odradek.protocol import errors
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.topic_partition import TopicPartition
 
@@ -308,6 +307,3 @@ class ConsumerSession(SessionLoop):
         for driver in self._drivers:
             driver.stop()
         self.channel.close()
-
-    def _late(self, what: str, timeout_ms: int) -> KafkaError:
-        return errors.RequestTimedOut(f"{what} within {timeout_ms / 1000:g} s{self.lost_brokers.because()}")

@@ -6,71 +6,48 @@ there is something to take, to call back or to raise.
 
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine
-from typing import Self, TypeVar
 
-from odradek.channel.backoff import Backoff
-from odradek.channel.channel import Channel
 from odradek.channel.driver import Driver
-from odradek.channel.metadata import Metadata
 from odradek.client.admin.asking import Asker
 from odradek.client.consumer.commit_calls import CommitCall, FetchCall
 from odradek.client.consumer.consumer_metrics import ConsumerMetrics
-from odradek.client.consumer.errors import Wakeup
 from odradek.client.consumer.fetch_buffer import FetchBuffer
 from odradek.client.consumer.fetcher import Fetcher
 from odradek.client.consumer.group_session import GroupSession
 from odradek.client.consumer.in_hand import InHand
 from odradek.client.consumer.position_resolver import PositionResolver
+from odradek.client.consumer.session_base import SessionBase
 from odradek.client.consumer.session_settings import SessionSettings
 from odradek.client.consumer.subscription_state import SubscriptionState
-from odradek.client.wait_log import LostBrokers, WaitLog
 from odradek.protocol import errors
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.topic_partition import TopicPartition
-from odradek.protocol.uuids import format_uuid
 from odradek.reactor.loop import Loop
-from odradek.reactor.pending import Pending
 from odradek.reactor.timers import Timer
 
 logger = logging.getLogger("odradek.client")
 
-T = TypeVar("T")
 
-NEWS_MS = 60_000  # news of the cluster are waited for so long at a time
-
-
-class SessionLoop:
+class SessionLoop(SessionBase):
     def __init__(self, loop: Loop, settings: SessionSettings, in_hand: InHand) -> None:
         """`in_hand` is the program's side of it: what it goes through shows that it is alive, as by a poll."""
-        self.loop = loop
+        metrics = ConsumerMetrics(settings.channel.client_id, loop.ports.clock.mono_ms)
+        super().__init__(loop, settings, metrics.channel)
         self._settings = settings
-        self._mono_ms = loop.ports.clock.mono_ms
-        config = settings.channel
-        backoff = Backoff(config.retry_backoff_ms, config.retry_backoff_max_ms)
-        metadata = Metadata(
-            backoff=backoff, expire_ms=config.metadata_max_age_ms, allows_creation=settings.allows_creation
-        )
-        self.metrics = ConsumerMetrics(config.client_id, self._mono_ms)
-        self.channel = Channel(
-            loop,
-            config,
-            settings.addresses,
-            security=settings.security,
-            metadata=metadata,
-            metrics=self.metrics.channel,
-        )
-        self._wait_log = WaitLog(self._mono_ms)
-        self.lost_brokers = LostBrokers(self.channel.client, self._wait_log)
+        self.metrics = metrics
         self.state = SubscriptionState(settings.reset, is_read_committed=settings.fetch.is_read_committed)
         self.buffer = FetchBuffer(
             checks_crc=settings.checks_crc,
             key_deserializer=settings.key_deserializer,
             value_deserializer=settings.value_deserializer,
         )
-        self.fetcher = Fetcher(self.state, metadata, self.buffer, settings.fetch)
+        self.fetcher = Fetcher(self.state, self.channel.metadata, self.buffer, settings.fetch)
         resolver = PositionResolver(
-            self.state, metadata, self.buffer, wall_ms=loop.ports.clock.wall_ms, backoff=backoff
+            self.state,
+            self.channel.metadata,
+            self.buffer,
+            wall_ms=loop.ports.clock.wall_ms,
+            backoff=self._backoff,
         )
         self._drivers = [self._driver(resolver), self._driver(self.fetcher)]
         self.group: GroupSession | None = None
@@ -85,25 +62,16 @@ class SessionLoop:
         self.has_events = False
         self.outcomes: deque[CommitCall] = deque()  # of asynchronous commits, in the order of the calls
         self._asynchronous: deque[CommitCall] = deque()
-        self._errors: deque[KafkaError] = deque()  # for the next poll to raise
         self._is_assigned_by_hand = False
         self._being_assigned: frozenset[TopicPartition] = frozenset()  # the program has not been told yet
         self._committed: FetchCall | None = None  # under way, for first positions
-        self._waiting: Pending[None] | None = None  # a poll
-        self._woken: Pending[None] | None = None
-        self._watchers: list[Pending[None]] = []
-        self._topics: frozenset[str] = frozenset()
         self._ends_asked: set[TopicPartition] = set()
         self._is_commit_due = False
         self._commit_timer: Timer | None = None
-        self._is_closed = False
         loop.spawn(self._follow_metadata())
 
     def _driver(self, core: Fetcher | PositionResolver) -> Driver:
         return Driver(self.channel, core, on_event=self.step)
-
-    def _new_id(self) -> str:
-        return format_uuid(self.loop.ports.rng.stream("member").bytes(16))
 
     # What happens
 
@@ -129,30 +97,7 @@ class SessionLoop:
         self.has_events = has_change or bool(self._errors) or bool(self.outcomes) or self._is_commit_due
         if self._waiting is not None and (self.has_events or self.buffer.has_data):
             self._waiting.resolve(None)
-        if self._watchers:
-            watchers, self._watchers = self._watchers, []
-            for watcher in watchers:
-                watcher.resolve(None)
-
-    async def until(self, is_so: Callable[[], bool], timeout_ms: int) -> bool:
-        """Whether it has become so in time."""
-        deadline_ms = self._mono_ms() + timeout_ms
-        while not is_so():
-            left_ms = deadline_ms - self._mono_ms()
-            if left_ms <= 0:
-                return False
-            watcher: Pending[None] = self.loop.pending()
-            self._watchers.append(watcher)
-            timer = self.loop.after(left_ms, lambda watcher=watcher: watcher.resolve(None))  # type: ignore[misc]
-            try:
-                await watcher
-            finally:
-                timer.cancel()
-        return True
-
-    def raise_in_poll(self, error: KafkaError) -> None:
-        self._errors.append(error)
-        self.step()
+        self._tell_watchers()
 
     # The cluster
 
@@ -165,23 +110,6 @@ class SessionLoop:
         if wanted != self._topics:
             self._topics = wanted
             metadata.set_topics(wanted, self._mono_ms())
-
-    async def _follow_metadata(self) -> None:
-        updater, metadata = self.channel.updater, self.channel.metadata
-        seen = metadata.update_version
-        while not self._is_closed:
-            try:
-                await updater.wait_for_update(seen, NEWS_MS)
-            except errors.RequestTimedOut:
-                continue
-            except KafkaError as error:
-                if self._is_closed:
-                    return
-                self.raise_in_poll(error)
-                await self.loop.sleep(self._settings.channel.retry_backoff_max_ms)
-                continue
-            seen = metadata.update_version
-            self._take_news()
 
     def _take_news(self) -> None:
         metadata = self.channel.metadata
@@ -200,11 +128,7 @@ class SessionLoop:
     def _tell_missing(self) -> None:
         """A topic or a partition that is not there may come to be: it is waited for, and said so."""
         cluster = self.channel.metadata.cluster
-        for topic in sorted(self._topics):
-            if cluster.partitions(topic) or topic in self.channel.metadata.topic_errors:
-                self._wait_log.over(topic)
-            else:
-                self._wait_log.waits(topic, f"topic {topic} is not there; it is waited for")
+        self._tell_missing_topics()
         for place in sorted(self.state.assigned()):
             count = len(cluster.partitions(place.topic))
             if place.partition < count:
@@ -281,36 +205,6 @@ class SessionLoop:
             error = self.group.error
         self._tell_waiting()
         return error
-
-    # Wakeup
-
-    def strike(self) -> None:
-        wakes = self._settings.wakes
-        if wakes:
-            wakes.clear()
-            raise Wakeup
-
-    def wake(self) -> None:
-        for waiting in (self._waiting, self._woken):
-            if waiting is not None:
-                waiting.resolve(None)
-
-    async def unless_woken(self, operation: "Callable[[Self], Coroutine[object, None, T]]") -> T:
-        """The operation, which `wakeup` cancels."""
-        self.strike()
-        task = self.loop.spawn(operation(self))
-        woken = self._woken = self.loop.pending()
-        task.when_done(lambda _: woken.resolve(None))
-        try:
-            await woken
-        finally:
-            self._woken = None
-            if not task.is_done:
-                task.cancel()
-        if not task.is_done:
-            self._settings.wakes.clear()
-            raise Wakeup
-        return task.value()
 
     # For what a program asks
 

@@ -6,11 +6,10 @@ a function of the program may then be a coroutine itself.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-if TYPE_CHECKING:
-    from odradek.client.consumer.session import ConsumerSession
-    from odradek.client.host.session import Operation
+from odradek.client.consumer.session import ConsumerSession
+from odradek.client.host.session import Operation, S
 
 T = TypeVar("T")
 
@@ -22,14 +21,20 @@ class Step(Generic[T]):
         return (yield self)
 
 
-class Do(Step[T]):
-    """An operation of the session. `is_wakeable`: `wakeup` ends it."""
+class Operate(Step[T], Generic[S, T]):
+    """An operation of a session. `is_wakeable`: `wakeup` ends it."""
 
     __slots__ = ("is_wakeable", "operation")
 
-    def __init__(self, operation: "Operation[ConsumerSession, T]", *, is_wakeable: bool = True) -> None:
+    def __init__(self, operation: Operation[S, T], *, is_wakeable: bool = True) -> None:
         self.operation = operation
         self.is_wakeable = is_wakeable
+
+
+class Do(Operate[ConsumerSession, T]):
+    """One of a consumer's session."""
+
+    __slots__ = ()
 
 
 class Call(Step[object]):
@@ -42,7 +47,7 @@ class Call(Step[object]):
         self.arguments = arguments
 
 
-AnyStep = Do[object] | Call
+AnyStep = Operate[Any, object] | Call  # Any: whichever session the client has
 
 
 def drive(coroutine: Coroutine[AnyStep, object, T], make: Callable[[AnyStep], object]) -> T:
