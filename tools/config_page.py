@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 
-from odradek.config import admin, broker, client_metrics, consumer, group, producer, quotas, topic
+from odradek.config import admin, broker, client_metrics, consumer, group, producer, quotas, share_consumer, topic
 from odradek.config.definition import RELEASES, Definition, Table
 from odradek.config.reasons import AT_START_ONLY, REFUSED, WARNED
 from odradek.config.types import text_of
@@ -15,6 +15,7 @@ TABLES = (
     ("Client metrics subscription", client_metrics.TABLE),
     ("Producer", producer.TABLE),
     ("Consumer", consumer.TABLE),
+    ("Share consumer", share_consumer.TABLE),
     ("Admin client", admin.TABLE),
     ("Quotas of users and clients", quotas.USER),
     ("Quotas of addresses", quotas.IP),

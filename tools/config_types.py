@@ -4,14 +4,20 @@ from collections.abc import Iterable
 
 from odradek.client.python_names import NAMES, SAME
 from odradek.client.settings import RELEASE
-from odradek.config import admin, consumer, producer
+from odradek.config import admin, consumer, producer, share_consumer
 from odradek.config.definition import Definition
 
-TABLES = {"ProducerConfig": producer.TABLE, "ConsumerConfig": consumer.TABLE, "AdminConfig": admin.TABLE}
+TABLES = {
+    "ProducerConfig": producer.TABLE,
+    "ConsumerConfig": consumer.TABLE,
+    "ShareConsumerConfig": share_consumer.TABLE,
+    "AdminConfig": admin.TABLE,
+}
 DOCS = {
     "CommonConfig": "What every client takes.",
     "ProducerConfig": "The configs of a producer as keywords.",
     "ConsumerConfig": "The configs of a consumer as keywords.",
+    "ShareConsumerConfig": "The configs of a share consumer as keywords.",
     "AdminConfig": "The configs of an admin client as keywords.",
 }
 

@@ -12,6 +12,7 @@ __all__ = [
     "ProducerRecord",
     "Record",
     "RecordMetadata",
+    "ShareConsumer",
     "TopicPartition",
     "__version__",
     "errors",
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from odradek.client.producer.kafka_producer import KafkaProducer
     from odradek.client.producer.producer_record import ProducerRecord
     from odradek.client.producer.record_metadata import RecordMetadata
+    from odradek.client.share_consumer.share_consumer import ShareConsumer
     from odradek.protocol.topic_partition import TopicPartition
     from odradek.records.record import Header, Record
     from odradek.version import VERSION
@@ -41,6 +43,7 @@ else:
         "ProducerRecord": ("odradek.client.producer.producer_record", "ProducerRecord"),
         "Record": ("odradek.records.record", "Record"),
         "RecordMetadata": ("odradek.client.producer.record_metadata", "RecordMetadata"),
+        "ShareConsumer": ("odradek.client.share_consumer.share_consumer", "ShareConsumer"),
         "TopicPartition": ("odradek.protocol.topic_partition", "TopicPartition"),
         "__version__": ("odradek.version", "VERSION"),
     }

@@ -17,8 +17,11 @@ from odradek.client.consumer.rebalance_listener import RebalanceListener
 from odradek.client.consumer.records import ConsumerRecord, ConsumerRecords
 from odradek.client.group_metadata import ConsumerGroupMetadata
 from odradek.client.offsets import OffsetAndMetadata, OffsetAndTimestamp
+from odradek.client.share_consumer.acknowledgement import AcknowledgeType
+from odradek.client.share_consumer.share_record import ShareRecord
 
 __all__ = [
+    "AcknowledgeType",
     "CommitFailed",
     "CommitFuture",
     "ConcurrentAccess",
@@ -38,5 +41,6 @@ __all__ = [
     "RecordDeserializationError",
     "RecordTooLargeToFetch",
     "RetriableCommitFailed",
+    "ShareRecord",
     "Wakeup",
 ]

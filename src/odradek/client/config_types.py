@@ -184,6 +184,38 @@ class ConsumerConfig(CommonConfig, total=False):
     share_acquire_mode: str
 
 
+class ShareConsumerConfig(CommonConfig, total=False):
+    """The configs of a share consumer as keywords."""
+
+    allow_auto_create_topics: bool
+    auto_commit_interval_ms: int
+    auto_offset_reset: str
+    check_crcs: bool
+    client_rack: str
+    default_api_timeout_ms: int
+    enable_auto_commit: bool
+    exclude_internal_topics: bool
+    fetch_buffer_bytes: int
+    fetch_max_bytes: int
+    fetch_max_wait_ms: int
+    fetch_min_bytes: int
+    group_id: str
+    group_instance_id: str
+    group_protocol: str
+    group_remote_assignor: str
+    heartbeat_interval_ms: int
+    interceptor_classes: str | Sequence[object]
+    internal_throw_on_fetch_stable_offset_unsupported: bool
+    isolation_level: str
+    max_partition_fetch_bytes: int
+    max_poll_interval_ms: int
+    max_poll_records: int
+    partition_assignment_strategy: str | Sequence[object]
+    session_timeout_ms: int
+    share_acknowledgement_mode: str
+    share_acquire_mode: str
+
+
 class AdminConfig(CommonConfig, total=False):
     """The configs of an admin client as keywords."""
 

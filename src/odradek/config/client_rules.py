@@ -6,6 +6,18 @@ from odradek.config.types import INT_MAX
 
 _IN_FLIGHT_MAX = 5  # how many batches per partition a broker remembers of a producer
 _SHARE_ONLY = ("share.acknowledgement.mode", "share.acquire.mode")
+_NOT_WITH_SHARE = (  # as Kafka refuses them
+    "auto.offset.reset",
+    "enable.auto.commit",
+    "group.instance.id",
+    "group.protocol",
+    "group.remote.assignor",
+    "heartbeat.interval.ms",
+    "interceptor.classes",
+    "isolation.level",
+    "partition.assignment.strategy",
+    "session.timeout.ms",
+)
 _CLASSIC_ONLY = ("heartbeat.interval.ms", "session.timeout.ms", "partition.assignment.strategy")
 
 
@@ -79,6 +91,11 @@ def _group_protocol(config: Config) -> str | None:
     return None
 
 
+def _share_group(config: Config) -> str | None:
+    refused = [name for name in _NOT_WITH_SHARE if name in config.given]
+    return f"{refused[0]} cannot be set for a share consumer: leave it out" if refused else None
+
+
 def _is_consumer_protocol(config: Config) -> bool:
     return str(config.get("group.protocol", "classic")).lower() == "consumer"
 
@@ -104,4 +121,5 @@ CONSUMER = (
     Rule("each protocol has configs that the other would ignore", _group_protocol),
     _SASL,
 )
+SHARE_CONSUMER = (Rule("a share group has no offsets to begin at or to commit, and no assignors", _share_group), _SASL)
 ADMIN = (Rule("an admin client begins at brokers or at controllers", _one_bootstrap), _SASL)

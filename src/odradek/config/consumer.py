@@ -127,7 +127,7 @@ SERVED = served.BY_ALL | {
 
 
 def _marked(row: Definition) -> Definition:
-    return served.marked(row, SERVED, reasons.CONSUMER)
+    return served.marked(row, SERVED, reasons.SHARE_ONLY if row.name.startswith("share.") else reasons.CONSUMER)
 
 
 TABLE = Table(

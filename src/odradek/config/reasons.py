@@ -61,6 +61,8 @@ CLIENT = Reason("the producer and the consumer are not built")
 PRODUCER = Reason("the producer does not have this yet")
 ADMIN = Reason("the admin client does not have this yet")
 CONSUMER = Reason("the consumer does not have this yet")
+SHARE_ONLY = Reason("it is for share consumers only")
+SHARE_CONSUMER = Reason("the share consumer does not have this")
 WITHOUT_AUTHORIZER = Reason("without authorizer.class.name nobody reads it, and everybody may do everything")
 
 # What this broker does in another way.

@@ -29,7 +29,7 @@ class Counts:
         self.records = self.bytes = self.polls = 0
 
 
-class ConsumerMetrics:
+class MetricsBase:
     """Read when they are asked for."""
 
     def __init__(self, client_id: str, mono_ms: Callable[[], int]) -> None:
@@ -38,21 +38,6 @@ class ConsumerMetrics:
         self._tags = {"client-id": client_id}
         self.channel = ChannelMetrics(self._registry, "consumer", client_id)
         self.counts = Counts()
-
-    def of_fetching(self, state: SubscriptionState, fetcher: Fetcher) -> None:
-        counts = self.counts
-        self._add_total(FETCH, "records-consumed", lambda: counts.records)
-        self._add(FETCH, "records-lag-max", lambda: max(_known(map(state.lag, state.assigned())), default=0))
-        self._add(FETCH, "records-lead-min", lambda: min(_known(map(state.lead, state.assigned())), default=0))
-        self._add(FETCH, "buffered-bytes", lambda: fetcher.buffered_bytes)
-        self._add(CONSUMER, "polls-total", lambda: counts.polls)
-
-    def of_group(self, group: GroupSession) -> None:
-        self._add(COORDINATOR, "assigned-partitions", lambda: len(group.owned))
-        self._add_total(COORDINATOR, "commit", lambda: group.commits.count)
-        self._add_total(COORDINATOR, "rebalance", lambda: group.rebalances)
-        self._add_total(COORDINATOR, "failed-rebalance", lambda: group.losses)
-        self._add(CONSUMER, "last-poll-seconds-ago", lambda: max(0, self._mono_ms() - group.polled_ms) // 1000)
 
     def read(self) -> dict[MetricName, float]:
         found = {}
@@ -69,6 +54,23 @@ class ConsumerMetrics:
         self._add(group, f"{name}-total", read)
         rate = Rate(self._mono_ms, read)
         self._registry.attribute(DOMAIN, group, f"{name}-rate", rate.read, self._tags)
+
+
+class ConsumerMetrics(MetricsBase):
+    def of_fetching(self, state: SubscriptionState, fetcher: Fetcher) -> None:
+        counts = self.counts
+        self._add_total(FETCH, "records-consumed", lambda: counts.records)
+        self._add(FETCH, "records-lag-max", lambda: max(_known(map(state.lag, state.assigned())), default=0))
+        self._add(FETCH, "records-lead-min", lambda: min(_known(map(state.lead, state.assigned())), default=0))
+        self._add(FETCH, "buffered-bytes", lambda: fetcher.buffered_bytes)
+        self._add(CONSUMER, "polls-total", lambda: counts.polls)
+
+    def of_group(self, group: GroupSession) -> None:
+        self._add(COORDINATOR, "assigned-partitions", lambda: len(group.owned))
+        self._add_total(COORDINATOR, "commit", lambda: group.commits.count)
+        self._add_total(COORDINATOR, "rebalance", lambda: group.rebalances)
+        self._add_total(COORDINATOR, "failed-rebalance", lambda: group.losses)
+        self._add(CONSUMER, "last-poll-seconds-ago", lambda: max(0, self._mono_ms() - group.polled_ms) // 1000)
 
 
 def _known(numbers: "map[int | None]") -> list[int]:
