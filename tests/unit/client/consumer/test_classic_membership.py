@@ -1,8 +1,8 @@
 """A member of a classic group: every transition of its table, and every error to every request."""
 
 import pytest
-from member_kit import HEARTBEAT_MS, MAX_POLL_MS, SESSION_MS, classic, joined, stable, synced
 
+from member_kit import HEARTBEAT_MS, MAX_POLL_MS, SESSION_MS, classic, joined, stable, synced
 from odradek.client.consumer.subscription import decode_assignment, decode_subscription, encode_subscription, owned_in
 from odradek.protocol import errors
 from odradek.protocol.messages.k11_join_group import JoinGroupRequest, JoinGroupResponseMember

@@ -1,8 +1,8 @@
 """A member of a consumer group: every transition of its table, and every error."""
 
 import pytest
-from member_kit import BACKOFF_MS, HEARTBEAT_MS, MAX_POLL_MS, SERVER_SESSION_MS, consumer
 
+from member_kit import BACKOFF_MS, HEARTBEAT_MS, MAX_POLL_MS, SERVER_SESSION_MS, consumer
 from odradek.protocol import errors
 from odradek.protocol.declare import Uuid
 from odradek.protocol.messages.k68_consumer_group_heartbeat import (

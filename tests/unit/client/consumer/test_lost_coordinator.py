@@ -1,8 +1,8 @@
 """A coordinator that does not answer any more is looked for at once: nothing else would wake the member."""
 
 import pytest
-from member_kit import BACKOFF_MS, classic, consumer, joined
 
+from member_kit import BACKOFF_MS, classic, consumer, joined
 from odradek.protocol import errors
 from odradek.protocol.messages.k10_find_coordinator import FindCoordinatorRequest
 

@@ -1,8 +1,8 @@
 """Commits and fetches of offsets: every error, and what is sent again in whose name."""
 
 import pytest
-from member_kit import BACKOFF_MS, VERSIONS, MemberStory
 
+from member_kit import BACKOFF_MS, VERSIONS, MemberStory
 from odradek.client.consumer.commit_calls import ALWAYS, IN_PLACE, ONCE
 from odradek.client.consumer.commits import OffsetCommits
 from odradek.client.consumer.coordinator_lookup import CoordinatorLookup

@@ -1,6 +1,6 @@
 """A membership core with an answer for everything that a test gives it, and time that a test lets pass.
 
-story = classic("range")                 # or consumer()
+story = classic("range")                 # or consumer(), share()
 story.answers(JoinGroupResponse(...))    # the one request that is out
 story.sent                               # what has gone out and waits for an answer, oldest first
 """
@@ -13,11 +13,12 @@ from odradek.client.consumer.coordinator_lookup import CoordinatorLookup
 from odradek.client.consumer.group_membership import MembershipConfig
 from odradek.client.consumer.subscription import encode_assignment
 from odradek.client.core import ANY, Backoff
+from odradek.client.share_consumer.share_membership import ShareMembership
 from odradek.protocol.messages.k10_find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 from odradek.protocol.messages.k11_join_group import JoinGroupRequest, JoinGroupResponse
 from odradek.protocol.messages.k14_sync_group import SyncGroupRequest, SyncGroupResponse
 
-VERSIONS = {8: 9, 9: 9, 10: 6, 11: 9, 12: 4, 13: 5, 14: 5, 68: 1}
+VERSIONS = {8: 9, 9: 9, 10: 6, 11: 9, 12: 4, 13: 5, 14: 5, 68: 1, 76: 1}
 SESSION_MS, HEARTBEAT_MS, MAX_POLL_MS, BACKOFF_MS = 10_000, 3_000, 60_000, 100
 SERVER_SESSION_MS = 45_000  # of the consumer protocol: the broker's default, of which a member is not told
 
@@ -117,6 +118,16 @@ def consumer(topics=("t",), instance=None, regex=None, backoff_max_ms=BACKOFF_MS
     core.metadata({"t": b"t" * 16, "u": b"u" * 16})
     core.polled(story.now_ms)
     core.subscribe(topics, regex)
+    return story.pump()
+
+
+def share(topics=("t",)):
+    lookup = CoordinatorLookup("g", VERSIONS, Backoff(BACKOFF_MS, BACKOFF_MS))
+    core = ShareMembership(config(), "me", lookup, VERSIONS, Backoff(BACKOFF_MS, BACKOFF_MS))
+    story = MemberStory(core, lookup)
+    core.metadata({"t": b"t" * 16, "u": b"u" * 16})
+    core.polled(story.now_ms)
+    core.subscribe(topics, story.now_ms)
     return story.pump()
 
 
