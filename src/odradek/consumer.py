@@ -18,7 +18,7 @@ from odradek.client.consumer.records import ConsumerRecord, ConsumerRecords
 from odradek.client.group_metadata import ConsumerGroupMetadata
 from odradek.client.offsets import OffsetAndMetadata, OffsetAndTimestamp
 from odradek.client.share_consumer.acknowledgement import AcknowledgeType
-from odradek.client.share_consumer.share_record import ShareRecord
+from odradek.client.share_consumer.share_record import ShareRecord, ShareRecords
 
 __all__ = [
     "AcknowledgeType",
@@ -42,5 +42,6 @@ __all__ = [
     "RecordTooLargeToFetch",
     "RetriableCommitFailed",
     "ShareRecord",
+    "ShareRecords",
     "Wakeup",
 ]

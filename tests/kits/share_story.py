@@ -1,10 +1,10 @@
 """The core that fetches and acknowledges for a share consumer, with an answer for everything that a test gives it.
 
 story = ShareStory()
-story.want(A0)                       # it is assigned, and a poll waits
-story.answer(answer(acquired(A0, 0, 2)))
-story.taken()                        # place, offset, delivery count
-said = story.say(A0, {0: ACCEPT})    # what the program says of it
+story.want(place)                            # it is assigned, and a poll waits
+story.answer(answer(acquired(place, 0, 2)))
+story.taken()                                # place, offset, delivery count
+said = story.say(place, {0: ACCEPT})         # what the program says of it
 """
 
 from odradek.channel.cluster import Cluster, PartitionInfo

@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from odradek.client.consumer.records import ConsumerRecord
 from odradek.client.share_consumer.acknowledgement import ACCEPT, GAP, RENEW, AcknowledgeType, Source
-from odradek.client.share_consumer.deliveries import Deliveries, Delivery, failed, gap
+from odradek.client.share_consumer.deliveries import Deliveries, Delivery, failed
 from odradek.protocol.errors import InvalidRecordState
 from odradek.protocol.topic_partition import TopicPartition
 
@@ -43,7 +43,7 @@ class DeliveriesMachine(RuleBasedStateMachine):
                 found.append(Delivery(partition, offset, ConsumerRecord("t", partition.place.partition, offset)))
                 self.where[key] = [IN_HAND, None, True]
             else:
-                found.append((gap if kind == "g" else failed)(partition, offset))
+                found.append(Delivery(partition, offset, said=GAP) if kind == "g" else failed(partition, offset))
                 self.where[key] = [SAID, GAP if kind == "g" else AcknowledgeType.RELEASE, False]
         self.given += len(found)
         self.deliveries.give(found)

@@ -11,6 +11,7 @@ import outside
 from odradek import admin, aio, errors, version
 from odradek.client.admin import admin_client, asyncio_admin_client
 from odradek.client.consumer import kafka_consumer
+from odradek.client.share_consumer import asyncio_share_consumer, share_consumer
 from odradek.protocol import errors as table
 from odradek.protocol import topic_partition
 from odradek.records import record
@@ -31,6 +32,7 @@ def test_the_public_names():
         "ProducerRecord",
         "Record",
         "RecordMetadata",
+        "ShareConsumer",
         "TopicPartition",
         "__version__",
         "errors",
@@ -40,6 +42,8 @@ def test_the_public_names():
     assert odradek.AdminClient is admin_client.AdminClient
     assert aio.AdminClient is asyncio_admin_client.AdminClient
     assert odradek.KafkaConsumer is kafka_consumer.KafkaConsumer
+    assert odradek.ShareConsumer is share_consumer.ShareConsumer
+    assert aio.ShareConsumer is asyncio_share_consumer.ShareConsumer
     assert odradek.KafkaProducer.__module__ == "odradek.client.producer.kafka_producer"
     assert odradek.errors is errors and odradek.__version__ == version.VERSION
 
@@ -67,6 +71,7 @@ def test_both_front_ends_have_the_same_operations():
         return {name for name in dir(client) if not name.startswith("_")}
 
     assert operations(odradek.AdminClient) == operations(aio.AdminClient)
+    assert operations(odradek.ShareConsumer) == operations(aio.ShareConsumer)
 
 
 def test_they_are_shown_before_they_are_used():
@@ -116,8 +121,9 @@ def test_every_error_of_the_table_is_public():
 
 
 TYPED = """
-from odradek import AdminClient, Header, Record, TopicPartition, __version__, aio, errors
+from odradek import AdminClient, Header, Record, ShareConsumer, TopicPartition, __version__, aio, errors
 from odradek.admin import NewTopic
+from odradek.consumer import AcknowledgeType
 from odradek.errors import KafkaError, NotLeaderOrFollower
 
 header: Header = ("a", None)
@@ -129,6 +135,11 @@ reveal_type(TopicPartition("orders", 0).partition)
 with AdminClient(bootstrap_servers="localhost:9092") as admin:
     reveal_type(admin.create_topics([NewTopic("orders", 3), "letters"], timeout=3.0)["orders"].partitions)
     reveal_type(admin.create_topic("orders", partitions=3, cleanup_policy="compact").topic_id)
+with ShareConsumer("orders", group_id="g", value_deserializer=lambda data: 1) as consumer:
+    for record in consumer.poll(1.0):
+        reveal_type(record.delivery_count)
+        consumer.acknowledge(record, AcknowledgeType.RELEASE)
+    reveal_type(consumer.commit_sync()[TopicPartition("orders", 0)])
 
 
 async def awaited() -> None:
@@ -143,6 +154,8 @@ REVEALED = [
     "int",
     "int",
     "str",
+    "int",
+    "odradek.protocol.errors.KafkaError | None",
     "bool",
 ]
 WRONG = """

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Generic, Self, TypeVar, overload
 from odradek.client.consumer.arguments import milliseconds, topics_and_mapping
 from odradek.client.consumer.asyncio_calls import AsyncioCalls
 from odradek.client.consumer.consumer_state import CLOSED, UNSUBSCRIBED, ConsumerState
-from odradek.client.consumer.records import ConsumerRecord, ConsumerRecords
+from odradek.client.consumer.records import ConsumerRecord
 from odradek.client.host.asyncio_host import AsyncioHost
 from odradek.client.settings import client_config
 from odradek.client.share_consumer.acknowledgement import ACCEPT, AcknowledgeType
 from odradek.client.share_consumer.arguments import said_of
 from odradek.client.share_consumer.share_calls import AcknowledgementCommitCallback, Outcomes, ShareCalls
+from odradek.client.share_consumer.share_record import ShareRecords
 from odradek.client.share_consumer.share_session import ShareSession
 from odradek.config.share_consumer import TABLE
 
@@ -71,7 +72,7 @@ class ShareConsumer(AsyncioCalls[ShareCalls], Generic[K, V]):
     def subscription(self) -> set[str]:
         return set(self._caller.subscription)
 
-    async def poll(self, timeout: float = 0.0) -> ConsumerRecords[K, V]:
+    async def poll(self, timeout: float = 0.0) -> ShareRecords[K, V]:
         return await self._poll(self._caller.poll, milliseconds(timeout))
 
     # What became of it

@@ -60,11 +60,6 @@ class Deliveries:
     def is_renewing(self) -> bool:
         return bool(self._renewing)
 
-    @property
-    def count(self) -> int:
-        """Of records that the program is to say something of."""
-        return sum(each.record is not None for each in self._held.values()) + len(self._renewed)
-
     # What comes
 
     def give(self, deliveries: Iterable[Delivery]) -> None:
@@ -124,7 +119,3 @@ class Deliveries:
 def failed(source: Source, offset: int) -> Delivery:
     """Of a record that could not be deserialized."""
     return Delivery(source, offset, said=RELEASE)
-
-
-def gap(source: Source, offset: int) -> Delivery:
-    return Delivery(source, offset, said=GAP)

@@ -11,17 +11,17 @@ What an exception has kept from the program, which any signal may raise within a
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from odradek.client.consumer.arguments import by_names, milliseconds
 from odradek.client.consumer.consumer_metrics import MetricName
 from odradek.client.consumer.errors import ConcurrentAccess, Wakeup
-from odradek.client.consumer.records import ConsumerRecords, Records
 from odradek.client.consumer.steps import Call, Operate
 from odradek.client.settings import ClientConfig
 from odradek.client.share_consumer.acknowledgement import GAP, RENEW, Acknowledged, AcknowledgeType, by_source
 from odradek.client.share_consumer.deliveries import Deliveries, Delivery
 from odradek.client.share_consumer.share_buffer import Taken
+from odradek.client.share_consumer.share_record import ShareRecords
 from odradek.client.share_consumer.share_session import ShareSession
 from odradek.client.share_consumer.share_settings import share_settings
 from odradek.protocol.errors import KafkaError
@@ -127,7 +127,8 @@ class ShareCalls:
 
     # Polling
 
-    async def poll(self, timeout_ms: int) -> Records:
+    async def poll(self, timeout_ms: int) -> ShareRecords[Any, Any]:
+        """Any: of what types keys and values are, only the deserializers tell."""
         session = await self._begin_poll()
         deadline_ms = self._now_ms(session) + timeout_ms
         is_first = True
@@ -135,10 +136,10 @@ class ShareCalls:
             await self._before_records(session)
             taken = self._taken(session)
             if taken is not None:
-                return ConsumerRecords([each.record for each in taken.deliveries if each.record is not None])
+                return ShareRecords([each.record for each in taken.deliveries if each.record is not None])
             left_ms = max(0, deadline_ms - self._now_ms(session))
             if not left_ms and not is_first:
-                return ConsumerRecords()
+                return ShareRecords()
             is_first = False
             await self._wait(min(left_ms, WAIT_MS))
 

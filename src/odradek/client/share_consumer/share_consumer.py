@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Generic, Self, TypeVar, overload
 
 from odradek.client.consumer.arguments import milliseconds, topics_and_mapping
 from odradek.client.consumer.consumer_state import CLOSED, UNSUBSCRIBED, ConsumerState
-from odradek.client.consumer.records import ConsumerRecord, ConsumerRecords
+from odradek.client.consumer.records import ConsumerRecord
 from odradek.client.consumer.thread_calls import ThreadCalls
 from odradek.client.host.thread_host import ThreadHost
 from odradek.client.settings import client_config
 from odradek.client.share_consumer.acknowledgement import ACCEPT, AcknowledgeType
 from odradek.client.share_consumer.arguments import said_of
 from odradek.client.share_consumer.share_calls import AcknowledgementCommitCallback, Outcomes, ShareCalls
+from odradek.client.share_consumer.share_record import ShareRecords
 from odradek.client.share_consumer.share_session import ShareSession
 from odradek.config.share_consumer import TABLE
 
@@ -78,7 +79,7 @@ class ShareConsumer(ThreadCalls[ShareCalls], Generic[K, V]):
     def subscription(self) -> set[str]:
         return set(self._caller.subscription)
 
-    def poll(self, timeout: float = 0.0) -> ConsumerRecords[K, V]:
+    def poll(self, timeout: float = 0.0) -> ShareRecords[K, V]:
         """The next records; none if none came within `timeout` seconds. Each has a `delivery_count`. Sends what is
         acknowledged; callbacks run in here. What was renewed is returned once more before anything else is.
         """

@@ -181,12 +181,13 @@ class ShareMembership(GroupMembership):
         self._told = told
         self.epoch = response.member_epoch
         self._interval_ms = response.heartbeat_interval_ms or self._interval_ms
-        self._heartbeat_at_ms = now_ms if told != self._topics else self._sent_ms + self._interval_ms
+        self._heartbeat_at_ms = min(
+            self._heartbeat_at_ms, now_ms if told != self._topics else now_ms + self._interval_ms
+        )
         if self.state == JOINING:
             self.state = STABLE
         if response.assignment is not None:
             self._take_over(response)
-        self._heard(is_quiet=True)
 
     def _take_over(self, response: ShareGroupHeartbeatResponse) -> None:
         assignment = response.assignment
@@ -224,7 +225,6 @@ class ShareMembership(GroupMembership):
         self._told = None
         self._target = frozenset()
         self.owned = NOTHING
-        self._unheard()
 
     def _fail_for_good(self, error: errors.KafkaError, now_ms: int) -> None:
         self._lose_place(FATAL)
