@@ -138,6 +138,8 @@ def test_who_may_do_what(odradek):
     odradek("users", "set", "alice", "--mechanism", "256", input="secret\n")
     until(lambda: odradek.json("users", "list"))
     assert odradek.json("users", "list") == [{"user": "alice", "mechanism": "SCRAM-SHA-256", "iterations": 4096}]
+    odradek("users", "set", "alice", "--mechanism", "512", input="secret\n")
+    until(lambda: len(odradek.json("users", "list")) == 2)
     assert odradek.refused("users", "delete", "alic").endswith("did you mean alice?")
     odradek("users", "delete", "alice", "--execute")
     until(lambda: not odradek.json("users", "list"))

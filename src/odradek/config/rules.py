@@ -20,6 +20,13 @@ def within(value: str, lower: str, upper: str, why: str) -> tuple[Rule, Rule, Ru
     return ordered(lower, upper, why), ordered(lower, value, why), ordered(value, upper, why)
 
 
+def _compaction_lags(config: Config) -> str | None:
+    low, high = config["min.compaction.lag.ms"], config["max.compaction.lag.ms"]
+    if low <= high:
+        return None
+    return f"conflict topic config setting min.compaction.lag.ms ({low}) > max.compaction.lag.ms ({high})"
+
+
 def _local_retention_ms(config: Config) -> str | None:
     if not _is_tiered(config):
         return None
@@ -48,7 +55,7 @@ def _within_total(local_name: str, local: int, total_name: str, total: int) -> s
 
 
 TOPIC = (
-    ordered("min.compaction.lag.ms", "max.compaction.lag.ms", "else no record could ever be compacted in time"),
+    Rule("else no record could ever be compacted in time", _compaction_lags),
     Rule("a local copy cannot outlive the record", _local_retention_ms),
     Rule("the local part cannot be larger than the whole", _local_retention_bytes),
 )

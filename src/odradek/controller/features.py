@@ -121,6 +121,9 @@ class Features:
         lead = f"Unsupported metadata.version downgrade from {current} to {level}."
         if not self._release.behaviour.names_downgraded_metadata_version:
             lead = f"Invalid metadata.version {level}."
+            if level < versions.FEATURE_RECORDS:
+                lowest = versions.NAMES[versions.FEATURE_RECORDS]
+                raise InvalidUpdateVersion(f"{lead} Unable to set a metadata.version less than {lowest}")
         if any(level < changed <= current for changed in versions.CHANGED_METADATA):
             if upgrade_type == SAFE_DOWNGRADE:
                 why = "Refusing to perform the requested downgrade because it might delete metadata information."

@@ -67,7 +67,9 @@ def _grown(state: ControllerState, wanted: CreatePartitionsTopic) -> list[Messag
         raise UnknownTopicOrPartition()
     current = len(topic.partitions)
     more = wanted.count - current
-    if more <= 0:
+    if more == 0:
+        raise InvalidPartitions(f"Topic already has {current} partition(s).")
+    if more < 0:
         raise InvalidPartitions(
             f"The topic {topic.name} currently has {current} partition(s); {wanted.count} would not be an increase."
         )

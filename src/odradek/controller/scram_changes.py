@@ -34,24 +34,22 @@ ITERATIONS = (4096, 16384)
 def alter_credentials(
     state: ControllerState, request: AlterUserScramCredentialsRequest
 ) -> Decision[AlterUserScramCredentialsResponse]:
-    """A user's changes are all made or none: the first refusal counts for the user."""
+    """A request may change one mechanism of a user: with a second change none is made. The first refusal is told."""
     if state.features.metadata_version < versions.SCRAM:
         raise UnsupportedVersion("The current metadata version does not support SCRAM")
-    by_user: dict[str, list[Message]] = {}
+    changes: dict[str, Message | None] = {}
     errors: dict[str, KafkaError] = {}
-    seen: set[tuple[str, int]] = set()
     wanted: list[ScramCredentialDeletion | ScramCredentialUpsertion] = [*request.deletions, *request.upsertions]
     for item in wanted:
-        changes = by_user.setdefault(item.name, [])
         try:
-            changes.append(_changed(state, item))
-            if (item.name, item.mechanism) in seen:
+            if item.name in changes:
                 raise DuplicateResource("A user credential cannot be altered twice in the same request")
-            seen.add((item.name, item.mechanism))
+            changes[item.name] = None
+            changes[item.name] = _changed(state, item)
         except KafkaError as error:
             errors.setdefault(item.name, error)
-    records = [record for user, changes in by_user.items() if user not in errors for record in changes]
-    results = [_result(user, errors.get(user)) for user in by_user]
+    records = [record for user, record in changes.items() if user not in errors and record is not None]
+    results = [_result(user, errors.get(user)) for user in changes]
     return Decision(state.versioned(records), AlterUserScramCredentialsResponse(results=results))
 
 

@@ -114,6 +114,8 @@ def test_a_3_3_answers_for_each_feature() -> None:
     assert (response.error_code, response.results[0].error_code) == (0, 0)
     response = update(harness, ("metadata.version", 8, 1))
     assert response.results[0].error_code == 95
+    (refused,) = update(harness, ("metadata.version", 3, 2)).results
+    assert refused.error_message == "Invalid metadata.version 3. Unable to set a metadata.version less than 3.3-IV0"
 
 
 def test_a_safe_downgrade_over_levels_that_changed_nothing() -> None:
@@ -324,6 +326,8 @@ def test_credentials_that_are_refused(harness: Harness) -> None:
             upsert("many", iterations=20_000),
             upsert("twice"),
             upsert("twice"),
+            upsert("both", mechanism=1),
+            upsert("both", mechanism=2),
             upsert("gone"),
             upsert("bare", salted_password=b""),
             upsert("fine"),
@@ -335,6 +339,7 @@ def test_credentials_that_are_refused(harness: Harness) -> None:
         "x": (33, "Unknown SCRAM mechanism"),
         "many": (93, "Too many iterations"),
         "twice": (92, "A user credential cannot be altered twice in the same request"),
+        "both": (92, "A user credential cannot be altered twice in the same request"),
         "bare": (-1, None),
         "fine": (0, None),
     }

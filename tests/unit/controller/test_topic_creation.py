@@ -134,6 +134,10 @@ def test_more_partitions(harness: Harness) -> None:
     response = harness.run(lambda core: core.create_partitions(request))
     assert [(result.name, result.error_code) for result in response.results] == [("t", 0), ("no", 3)]
     assert sorted(harness.core.topics.by_name["t"].partitions) == [0, 1, 2, 3]
+    for count, words in ((4, "Topic already has 4 partition(s)."), (3, "3 would not be an increase.")):
+        same = CreatePartitionsRequest(topics=[CreatePartitionsTopic(name="t", count=count, assignments=None)])
+        (result,) = harness.run(lambda core, wanted=same: core.create_partitions(wanted)).results
+        assert result.error_code == 37 and result.error_message.endswith(words)
     by_hand = [CreatePartitionsAssignment(broker_ids=[1])]
     again = CreatePartitionsRequest(topics=[CreatePartitionsTopic(name="t", count=5, assignments=by_hand)])
     assert harness.run(lambda core: core.create_partitions(again)).results[0].error_code == 0

@@ -21,7 +21,7 @@ from odradek.protocol.messages import k52_vote as k52
 from odradek.protocol.messages.header import RequestHeader
 from odradek.protocol.messages.k38_create_delegation_token import CreateDelegationTokenRequest
 from odradek.protocol.messages.k58_envelope import EnvelopeRequest
-from odradek.protocol.messages.k80_add_raft_voter import AddRaftVoterRequest
+from odradek.protocol.messages.k80_add_raft_voter import AddRaftVoterRequest, Listener
 from odradek.protocol.messages.k81_remove_raft_voter import RemoveRaftVoterRequest
 from odradek.protocol.messages.principal import DefaultPrincipalData
 from odradek.protocol.whole import decode_response, encode_request
@@ -261,6 +261,12 @@ def test_what_an_envelope_may_not_hold(controller: Controller) -> None:
 def test_delegation_tokens_and_voters(controller: Controller) -> None:
     response = controller.ask(CreateDelegationTokenRequest(), 2)
     assert (response.error_code, response.principal_name) == (61, "ANONYMOUS")
+    controller.harness.quorum.voters = VoterSet([Voter(1, endpoints=(VoterEndpoint("CONTROLLER", "localhost", 9),))])
+    elsewhere = Listener(name="ELSEWHERE", host="localhost", port=9)
+    asked = AddRaftVoterRequest(cluster_id=None, voter_id=5, listeners=[elsewhere])
+    assert controller.ask(asked, 0).error_code == 42
+    asked.listeners[0].name = "CONTROLLER"
+    assert controller.ask(asked, 0).error_code == 7, "nobody has such a voter yet"
     controller.harness.quorum.kraft_version = 0
     assert controller.ask(AddRaftVoterRequest(cluster_id=None, voter_id=5), 0).error_code == 35
     assert controller.ask(RemoveRaftVoterRequest(cluster_id="other", voter_id=5), 0).error_code == 104

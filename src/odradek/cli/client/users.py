@@ -107,5 +107,8 @@ def _delete(options: argparse.Namespace) -> int:
         show(options, rows, {"user": "DELETE", "mechanism": "MECHANISM"})
         if not plan.is_to_be_done(options):
             return 0
-        gone = [UserScramCredentialDeletion(options.name, each.mechanism) for each in infos]
-        return plan.outcome(admin.alter_user_scram_credentials(gone).errors)
+        errors = {}
+        for each in infos:  # one at a time: a request may change a user once
+            gone = UserScramCredentialDeletion(options.name, each.mechanism)
+            errors.update(admin.alter_user_scram_credentials([gone]).errors)
+        return plan.outcome(errors)

@@ -77,7 +77,7 @@ async def alter_user_scram_credentials(
     *,
     timeout: float | None = None,
 ) -> Results[str, None]:
-    """By user: all changes of one are made or none."""
+    """By user: all changes of one are made or none. Brokers refuse two changes of a user, of two mechanisms as well."""
     chance = asker.loop.ports.rng.stream("salts")
     wanted: dict[str, list[ScramCredentialUpsertion | ScramCredentialDeletion]] = {}
     refused: dict[str, KafkaError] = {}

@@ -3,14 +3,15 @@
      1  request: whether to answer only when the new set is committed (KIP-1186)
 
 Who may: ALTER on the cluster. Errors: NOT_CONTROLLER; INCONSISTENT_CLUSTER_ID; UNSUPPORTED_VERSION in a quorum of
-kraft.version 0; DUPLICATE_VOTER; REQUEST_TIMED_OUT, for a second voter cannot be reached yet.
+kraft.version 0; INVALID_REQUEST for one that does not listen where voters do; DUPLICATE_VOTER; REQUEST_TIMED_OUT, for a
+second voter cannot be reached yet.
 """
 
 from odradek.handlers.call import ControllerCall
 from odradek.handlers.controller.quorum_change import check_quorum_change
 from odradek.handlers.permission import on_cluster
 from odradek.handlers.serves import serves
-from odradek.protocol.errors import DuplicateVoter, RequestTimedOut
+from odradek.protocol.errors import DuplicateVoter, InvalidRequest, RequestTimedOut
 from odradek.protocol.messages.k80_add_raft_voter import AddRaftVoterRequest, AddRaftVoterResponse
 from odradek.security.acl import ALTER
 
@@ -18,6 +19,11 @@ from odradek.security.acl import ALTER
 @serves(AddRaftVoterRequest, versions="0-1", on="controller", allow=on_cluster(ALTER))
 def add_raft_voter(call: ControllerCall, request: AddRaftVoterRequest) -> AddRaftVoterResponse:
     check_quorum_change(call, request.cluster_id, "adding")
-    if request.voter_id in call.services.raft.voters.ids:
+    voters = call.services.raft.voters
+    listeners = {endpoint.name for voter in voters for endpoint in voter.endpoints}
+    if listeners.isdisjoint(each.name for each in request.listeners):
+        names = ", ".join(sorted(listeners))
+        raise InvalidRequest(f"Add voter request didn't include the endpoint for the default listener {names}")
+    if request.voter_id in voters.ids:
         raise DuplicateVoter(f"The voter id {request.voter_id} is already part of the set of voters.")
     raise RequestTimedOut(f"Node {request.voter_id} did not answer: several controllers come with the cluster.")
