@@ -121,7 +121,10 @@ class TransactionManager:
         self._enter(State.IN_TRANSACTION)
 
     def send_offsets(self, offsets: Offsets, member: ConsumerGroupMetadata) -> None:
+        """Nothing to commit is no part of the transaction: a coordinator would end what it has not seen begin."""
         self._check(State.IN_TRANSACTION)
+        if not offsets:
+            return
         commit = requests.txn_offset_commit(self._identity(), member, offsets)
         if self.is_v2:
             self._is_started = True

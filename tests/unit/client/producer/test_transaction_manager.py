@@ -76,6 +76,17 @@ def test_a_transaction_of_version_2():
     assert producer.stamps() == [(0, 1, 0)], "the answer has the epoch of the next transaction"
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_no_offsets_are_no_part_of_a_transaction(version):
+    producer = started("tx", version)
+    producer.manager.begin()
+    producer.manager.send_offsets({}, MEMBER)
+    assert producer.poll() == []
+    producer.manager.commit()
+    assert producer.poll() == []
+    assert producer.state is State.READY, "there was nothing to end"
+
+
 @pytest.mark.contract("A71")
 def test_a_transaction_of_version_1():
     producer = started("tx", 1)
