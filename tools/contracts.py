@@ -9,6 +9,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import behaviours
+
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 LINES = TESTS / "data" / "contracts.jsonl"
@@ -70,7 +72,7 @@ def render() -> str:
             place = (row["part"], row["about"])
             parts.append(f"\n## {': '.join(filter(None, place))}\n\n| | contract | shown by |\n|---|---|---|\n")
         parts.append(f"| {row['id']} | {row['contract']} | {_told(row['id'], shown, excused)} |\n")
-    return "".join(parts)
+    return "".join([*parts, "\n", behaviours.section()])
 
 
 def _told(line: str, shown: dict[str, list[str]], excused: dict[str, str]) -> str:

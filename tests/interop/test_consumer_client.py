@@ -79,6 +79,7 @@ class Cluster:
 
     def consumer(self, *topics, group=None, kind="eager", **configs):
         given = {"auto_offset_reset": "earliest", "default_api_timeout_ms": 20_000, "group_id": group}
+        given["fetch_max_wait_ms"] = 100  # other questions wait behind a fetch that waits
         if group is not None and kind == "newer" and self.release == "4.3":
             given["group_protocol"] = "consumer"
         elif group is not None:

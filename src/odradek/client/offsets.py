@@ -27,4 +27,8 @@ Offsets = Mapping[TopicPartition, int | OffsetAndMetadata]
 
 
 def with_metadata(offset: int | OffsetAndMetadata) -> OffsetAndMetadata:
-    return offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
+    """What a program gave. A broker would take an offset that no log has."""
+    given = offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
+    if given.offset < 0:
+        raise ValueError(f"an offset is not negative: {given.offset}")
+    return given

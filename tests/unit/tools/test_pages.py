@@ -24,7 +24,8 @@ def test_a_page_that_differs_fails_the_check(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "tools", tmp_path / "tools")
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
     tables = ("kits/differences.py", "interop/scenarios.py", "data/contracts.jsonl", "data/contracts_otherwise.txt")
-    for table in tables:
+    suite = [f"interop/{path.name}" for path in (ROOT / "tests" / "interop").glob("test_*.py")]
+    for table in (*tables, *suite):
         (tmp_path / "tests" / table).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / "tests" / table, tmp_path / "tests" / table)
     (tmp_path / "docs" / "configs.md").write_text("old", encoding="utf-8")

@@ -102,11 +102,9 @@ class Caller(Polling):
     # Positions
 
     async def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
-        place = place_of(partition)
-        if with_metadata(offset).offset < 0:
-            raise ValueError(f"an offset is not negative: {with_metadata(offset).offset}")
+        place, wanted = place_of(partition), with_metadata(offset)
         await self._begin()
-        await Do(lambda session: session.seek(place, offset), is_wakeable=False)
+        await Do(lambda session: session.seek(place, wanted), is_wakeable=False)
         self.in_hand.drop([place])
 
     async def reset(self, partitions: Iterable[TopicPartition], strategy: ResetStrategy) -> None:

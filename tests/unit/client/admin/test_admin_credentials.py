@@ -20,10 +20,10 @@ Upsertion, Deletion = UserScramCredentialUpsertion, UserScramCredentialDeletion
 
 
 def test_credentials_are_set_described_and_deleted(admin):
-    changed = admin.alter_user_scram_credentials(
-        [Upsertion("alice", SHA_256, "secret"), Upsertion("alice", SHA_512, b"other", iterations=8192)]
-    )
-    assert changed["alice"] is None
+    wanted = [Upsertion("alice", SHA_256, "secret"), Upsertion("alice", SHA_512, b"other", iterations=8192)]
+    assert kinds(admin.alter_user_scram_credentials(wanted)) == {"alice": errors.DuplicateResource}
+    for each in wanted:
+        assert admin.alter_user_scram_credentials([each])["alice"] is None
     both = (ScramCredentialInfo(SHA_256, 4096), ScramCredentialInfo(SHA_512, 8192))
     until(lambda: admin.describe_user_scram_credentials().values_ok == {"alice": both})
     assert admin.describe_user_scram_credentials(["alice"])["alice"] == both
