@@ -15,14 +15,23 @@ if TYPE_CHECKING:
     from odradek.spark.errors import DataLossError, SourceError, SparkOptionError
     from odradek.spark.java import JavaMissingError
     from odradek.spark.session import session
+    from odradek.spark.source.group_offsets import commit_offsets_to_groups
 
-__all__ = ["DataLossError", "JavaMissingError", "SourceError", "SparkOptionError", "session"]
+__all__ = [
+    "DataLossError",
+    "JavaMissingError",
+    "SourceError",
+    "SparkOptionError",
+    "commit_offsets_to_groups",
+    "session",
+]
 
 _MODULES = {
     "DataLossError": "errors",
     "JavaMissingError": "java",
     "SourceError": "errors",
     "SparkOptionError": "errors",
+    "commit_offsets_to_groups": "source.group_offsets",
     "session": "session",
 }
 

@@ -27,10 +27,12 @@ class OdradekDataSource(DataSource):
         return schema_text(checked.includes_headers(self.options))
 
     def reader(self, schema: "StructType") -> DataSourceReader:
-        from odradek.spark.source.batch_reader import OdradekBatchReader
+        from odradek.spark.source.batch_reader import OdradekBatchReader, PushdownBatchReader
         from odradek.spark.source.schema import requested_columns
 
-        return OdradekBatchReader(checked.source_options(self.options, False), requested_columns(schema))
+        options = checked.source_options(self.options, False)
+        kind = PushdownBatchReader if options.pushes_down else OdradekBatchReader
+        return kind(options, requested_columns(schema))
 
     def streamReader(self, schema: "StructType") -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         from odradek.spark.source.schema import requested_columns

@@ -105,7 +105,7 @@ OPTIONS = (
     Option("fetchOffset.retryIntervalMs", READING, milliseconds, 1000,
            "How long it waits in between."),
     Option("commitOffsetsToGroup", frozenset([STREAM]), non_empty, None,
-           "Offsets of finished micro-batches are committed to this group by commit_offsets_to_groups(spark)."),
+           "Offsets of finished micro-batches are committed to this group, so that Kafka's tools show the lag."),
     Option("pushdown", frozenset([BATCH]), boolean, False,
            "Filters on topic, partition, offset and timestamp bound what is read; Spark's own switch "
            "spark.sql.python.filterPushdown.enabled has to be on."),
@@ -168,9 +168,7 @@ class SourceOptions:
         return self.clients.get("isolation.level", "read_committed") == "read_committed"
 
     def admin_configs(self) -> dict[str, str]:
-        """Those that an admin client has, too."""
-        known = {*ADMIN_TABLE.at(RELEASE), *PYTHON_NAMES, *PYTHON_SAME}
-        return {name: value for name, value in self.clients.items() if name in known}
+        return admin_configs(self.clients)
 
     def described(self) -> str:
         """What is read, for errors and logs."""
@@ -245,6 +243,12 @@ def sink_options(options: Mapping[str, str], is_streaming: bool) -> SinkOptions:
         transactional_id_prefix=found["odradek.sink.transactional.id.prefix"],
         clients=_checked_clients(options, PRODUCER_TABLE, _FIXED_FOR_WRITING, use),
     )
+
+
+def admin_configs(configs: Mapping[str, str]) -> dict[str, str]:
+    """Those that an admin client has, too."""
+    known = {*ADMIN_TABLE.at(RELEASE), *PYTHON_NAMES, *PYTHON_SAME}
+    return {name: value for name, value in configs.items() if name in known}
 
 
 def client_configs(options: Mapping[str, str]) -> dict[str, str]:

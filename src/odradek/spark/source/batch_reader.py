@@ -1,9 +1,9 @@
 """`spark.read.format("odradek")`: offsets are resolved once, on the driver; tasks read ranges of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.spark.errors import DataLossError, SourceError, SparkOptionError, about
@@ -11,7 +11,8 @@ from odradek.spark.options import SourceOptions
 from odradek.spark.source.cluster_offsets import ClusterOffsets
 from odradek.spark.source.offsets import Offsets
 from odradek.spark.source.planning import OffsetRange, cut
-from odradek.spark.source.rules import AtOffsets
+from odradek.spark.source.pushdown import ReadBounds, bounds_of
+from odradek.spark.source.rules import AtOffsets, AtTime
 from odradek.spark.source.task_reading import logger, read_task
 
 if TYPE_CHECKING:
@@ -38,15 +39,41 @@ class OdradekBatchReader(DataSourceReader):
         _ensure_in_order(self.options)
         cluster = ClusterOffsets(self.options)
         try:
-            ranges = batch_ranges(self.options, cluster)
+            ranges = self._ranges(cluster)
         finally:
             cluster.close()
         return cut(ranges, self.options.min_partitions, self.options.max_records_per_partition)
+
+    def _ranges(self, cluster: ClusterOffsets) -> list[OffsetRange]:
+        return batch_ranges(self.options, cluster)
 
     def read(self, partition: InputPartition | None) -> "Iterator[pa.RecordBatch]":
         """Spark has a task for None where there are no partitions."""
         if isinstance(partition, RangePartition):
             yield from read_task(self.options, self.columns, partition.work)
+
+
+class PushdownBatchReader(OdradekBatchReader):
+    """Spark refuses a reader that takes filters unless its own switch is on, so there is one that does not."""
+
+    def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
+        super().__init__(options, columns)
+        self.bounds = ReadBounds()
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
+        self.bounds = bounds_of(filters)
+        return filters
+
+    def _ranges(self, cluster: ClusterOffsets) -> list[OffsetRange]:
+        found = [bounded for each in super()._ranges(cluster) if (bounded := self.bounds.within(each)) is not None]
+        if self.bounds.since_ms is None:
+            return found
+        first = cluster.resolved(AtTime(self.bounds.since_ms, True), [each.place for each in found], "timestamp")
+        return [
+            OffsetRange(each.place, max(each.start, first[each.place]), each.stop)
+            for each in found
+            if first[each.place] < each.stop
+        ]
 
 
 def batch_ranges(options: SourceOptions, cluster: ClusterOffsets) -> list[OffsetRange]:

@@ -8,7 +8,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from odradek.client.admin.admin_client import AdminClient
 from odradek.client.admin.topics import EARLIEST, LATEST
@@ -31,6 +31,8 @@ from odradek.spark.source.rules import (
 logger = logging.getLogger("odradek.spark")
 
 T = TypeVar("T")
+
+_PATIENCE = {"request.timeout.ms": "10000", "default.api.timeout.ms": "20000"}  # of each attempt
 
 
 class Topics:
@@ -69,7 +71,7 @@ class ClusterOffsets:
             raise SourceError(f"topic {', '.join(missing)} does not exist ({options.described()}): create it first")
         for name, error in described.errors.items():
             if name not in missing:
-                raise SourceError(f"topic {name} cannot be read: {error}") from error
+                _refuse(f"topic {name} cannot be read", error)
         found = described.values_ok
         there = {TopicPartition(name, each.partition) for name, topic in found.items() for each in topic.partitions}
         ids = {name: topic.topic_id for name, topic in found.items()}
@@ -162,14 +164,14 @@ class ClusterOffsets:
     def _asked(self, times: Mapping[TopicPartition, int], *, committed_only: bool) -> Offsets:
         results = self._admin().list_offsets(times, committed_only=committed_only)
         for place, error in results.errors.items():
-            raise SourceError(f"the offsets of {about(place)} could not be looked up: {error}") from error
+            _refuse(f"the offsets of {about(place)} could not be looked up", error)
         return {place: found.offset for place, found in results.items()}
 
     # Asking
 
     def _admin(self) -> AdminClient:
         if self._client is None:
-            configs = {"client.id": self._options.client_id, **self._options.admin_configs()}
+            configs = {"client.id": self._options.client_id, **_PATIENCE, **self._options.admin_configs()}
             self._client = AdminClient(configs)
         return self._client
 
@@ -189,6 +191,13 @@ class ClusterOffsets:
                 logger.warning("%s: the cluster at %s is asked again: %s", options.described(), servers, error)
                 time.sleep(options.fetch_offset_retry_ms / 1000)
         raise AssertionError("at least one attempt is made")
+
+
+def _refuse(what: str, error: KafkaError) -> NoReturn:
+    """What passes by itself is tried again; the rest is for the user to see."""
+    if error.retriable:
+        raise error
+    raise SourceError(f"{what}: {error}") from error
 
 
 def _ensure_same(named: Iterable[TopicPartition], places: list[TopicPartition], option: str) -> None:

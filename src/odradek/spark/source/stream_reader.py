@@ -21,6 +21,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from odradek.spark.options import SourceOptions
 from odradek.spark.source.batch_reader import OdradekBatchReader, RangePartition
 from odradek.spark.source.cluster_offsets import ClusterOffsets
+from odradek.spark.source.group_offsets import GroupOffsets
 from odradek.spark.source.offsets import Offsets, OffsetTree, offsets_of, tree_of
 from odradek.spark.source.planning import cut, ranges_between
 from odradek.spark.source.stream_progress import StreamProgress
@@ -36,6 +37,7 @@ class OdradekStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.columns = columns
         self.cluster = ClusterOffsets(options)
         self.progress = StreamProgress(options, self.cluster)
+        self.group = GroupOffsets.of_source(options)
         self._first: Offsets | None = None
 
     def initialOffset(self) -> OffsetTree:  # noqa: N802 - Spark's name, as all of these
@@ -52,9 +54,14 @@ class OdradekStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadMaxRows(options.max_offsets_per_trigger or _NO_LIMIT)
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> OffsetTree:  # noqa: N802
-        """Any: what a checkpoint holds. Spark asks for everything there is when it is to run once."""
-        is_limited = not isinstance(limit, ReadAllAvailable)
-        return tree_of(self.progress.next_end(offsets_of(start), is_limited=is_limited))
+        """Any: what a checkpoint holds. Spark asks for everything there is when it is to run once.
+
+        It asks when the batch that ended at `start` is finished and written down, and not before.
+        """
+        finished = offsets_of(start)
+        if self.group is not None:
+            self.group.commit(finished)
+        return tree_of(self.progress.next_end(finished, is_limited=not isinstance(limit, ReadAllAvailable)))
 
     def reportLatestOffset(self) -> OffsetTree | None:  # noqa: N802
         latest = self.progress.latest
@@ -75,3 +82,5 @@ class OdradekStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def stop(self) -> None:
         self.cluster.close()
+        if self.group is not None:
+            self.group.close()

@@ -57,6 +57,7 @@ class RangeReading:
         self._work = work
         self._position = work.start
         self._progress_at = time.monotonic()
+        self._told_s = 0
 
     def batches(self) -> "Iterator[pa.RecordBatch]":
         from odradek.spark.source.arrow_rows import record_batches
@@ -71,6 +72,7 @@ class RangeReading:
     def _move(self, position: int) -> None:
         self._position = position
         self._progress_at = time.monotonic()
+        self._told_s = 0
 
     def _fetched(self) -> "FetchedRows | None":
         try:
@@ -87,7 +89,7 @@ class RangeReading:
     def _still_nothing(self) -> None:
         waited_ms = int((time.monotonic() - self._progress_at) * 1000)
         if waited_ms < self._options.poll_timeout_ms:
-            logger.warning("%s: waiting for it for %d s", self._where(), waited_ms // 1000)
+            self._tell(waited_ms // 1000)
             return
         end = self._looked_up(self._consumer.end_offsets)
         if end is None or end > self._position:
@@ -96,6 +98,13 @@ class RangeReading:
                 f"see whether {self._broker()} serves it, or raise the option"
             )
         self._lose(self._work.stop, f"the log ends at {end}")
+
+    def _tell(self, waited_s: int) -> None:
+        """Soon, and then every ten seconds."""
+        if waited_s < self._told_s + (10 if self._told_s else 1):
+            return
+        self._told_s = waited_s
+        logger.warning("%s: waiting for it for %d s", self._where(), waited_s)
 
     def _skip_lost(self) -> None:
         """The position is not in the log: it was deleted, or the log is shorter than it was."""
