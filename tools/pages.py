@@ -15,6 +15,7 @@ import config_page
 import config_types
 import contracts
 import gaps
+import spark_options
 
 import differences
 
@@ -25,6 +26,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "contracts.md": contracts.render,
     "differences.md": differences.render,
     "gaps.md": gaps.render,
+    "spark-options.md": spark_options.render,
     "../src/odradek/client/config_types.py": config_types.render,
 }
 

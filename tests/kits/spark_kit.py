@@ -14,9 +14,10 @@ from odradek.spark.session import session
 
 WAIT_S_MAX = 60
 
+RUNTIME_CONF = {"spark.sql.shuffle.partitions": "1"}
 CONF = {
+    **RUNTIME_CONF,
     "spark.ui.enabled": "false",
-    "spark.sql.shuffle.partitions": "1",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
     "spark.sql.session.timeZone": "UTC",
     "spark.log.level": "ERROR",

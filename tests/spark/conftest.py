@@ -1,8 +1,15 @@
-"""One Spark session per process, one broker per module."""
+"""One Spark session per process, one broker per module. Spark's own Kafka connector is on the session's class path."""
 
 import itertools
+import sys
+from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "interop"))
+
+import connector
+from fetching import Unavailable
 
 import spark_kit
 from odradek.testing import Broker
@@ -11,15 +18,34 @@ _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory):
-    running = spark_kit.start(tmp_path_factory.mktemp("spark"))
+def _connector():
+    """Its jars, or why there are none."""
+    try:
+        return connector.jars(), None
+    except Unavailable as reason:
+        return [], reason
+
+
+@pytest.fixture(scope="session")
+def connector_jars(_connector):
+    """For tests that need `format("kafka")`."""
+    jars, reason = _connector
+    if reason is not None:
+        pytest.skip(str(reason))
+    return jars
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory, _connector):
+    running = spark_kit.start(tmp_path_factory.mktemp("spark"), **{"spark.jars": ",".join(_connector[0])})
     yield running
     running.stop()
 
 
 @pytest.fixture(scope="module")
 def broker():
-    with Broker(config={"num.partitions": 1, "auto.create.topics.enable": "false"}) as running:
+    """Which keeps records however old they say they are."""
+    with Broker(config={"auto.create.topics.enable": "false", "log.retention.ms": -1}) as running:
         yield running
 
 
@@ -29,9 +55,8 @@ def new_topic(broker):
 
     def make(partitions=1, **config):
         name = f"topic-{next(_numbers)}"
-        broker.create_topic(
-            name, partitions=partitions, config={key.replace("_", "."): value for key, value in config.items()}
-        )
+        named = {key.replace("_", "."): value for key, value in config.items()}
+        broker.create_topic(name, partitions=partitions, config=named)
         return name
 
     return make

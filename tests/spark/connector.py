@@ -1,10 +1,6 @@
 """Spark's own Kafka connector, fetched from Maven with what it needs beside Spark, for a session's class path."""
 
 import shutil
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "interop"))
 
 from fetching import Unavailable, cache, fetched, run_logged
 from kafka_tools import COPY

@@ -49,3 +49,64 @@ def test_tasks_are_cut_as_the_options_say(read, broker, new_topic):
     frame = read(topic, minPartitions="4").load()
     assert frame.rdd.getNumPartitions() == 4
     assert [row.offset for row in frame.select("offset").orderBy("offset").collect()] == list(range(1000))
+
+
+def test_filters_bound_what_is_read(spark, read, broker, new_topic):
+    topics = [new_topic(partitions=2) for _ in range(2)]
+    for topic in topics:
+        for partition in range(2):
+            records = [{"value": b"%d" % n, "partition": partition, "timestamp_ms": 1000 * n} for n in range(100)]
+            spark_kit.produce(broker.bootstrap, topic, records)
+    frame = read(",".join(topics), pushdown="true").load()
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    try:
+        found = frame.where(f"topic = '{topics[0]}' AND partition IN (1) AND offset >= 20 AND offset < 30")
+        assert found.rdd.getNumPartitions() == 1  # of four: the others are not even opened
+        assert sorted(int(row.value) for row in found.collect()) == list(range(20, 30))
+        later = frame.where("timestamp >= TIMESTAMP '1970-01-01 00:01:30Z'")
+        assert sorted(int(row.value) for row in later.collect()) == sorted([*range(90, 100)] * 4)
+        assert frame.where("offset = 5 AND value = '5'").count() == 4
+    finally:
+        spark.conf.set("spark.sql.python.filterPushdown.enabled", "false")
+    with pytest.raises(Exception, match="DATA_SOURCE_PUSHDOWN_DISABLED"):
+        read(topics[0], pushdown="true").load().where("offset = 5").count()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"maxOffsetPerTrigger": "5"}, "did you mean maxOffsetsPerTrigger?"),
+        ({"more": {"kafka.fetch.min.byte": "5"}}, "did you mean kafka.fetch.min.bytes?"),
+        ({"commitOffsetsToGroup": "g"}, "not for a batch read"),
+        ({"more": {"topic": "t"}}, "not for a batch read"),
+    ],
+)
+def test_an_option_that_is_not_for_it_is_an_error(read, new_topic, options, said):
+    with pytest.raises(Exception) as refused:
+        read(new_topic(), **options).load().collect()
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("schema", ["value string", "colour binary", "offset int", "VALUE binary"])
+def test_a_schema_that_a_topic_does_not_have_is_an_error(read, new_topic, schema):
+    with pytest.raises(Exception, match="a topic has these columns"):
+        read(new_topic()).schema(schema).load().collect()
+
+
+def test_a_task_that_fails_is_named(read, broker, new_topic):
+    topic = new_topic()
+    spark_kit.produce_values(broker.bootstrap, topic, range(5))
+    quick = {"kafkaConsumer.pollTimeoutMs": "100"}
+    fault = broker.faults.on("Fetch", topic=topic).error("LEADER_NOT_AVAILABLE")
+    with fault, pytest.raises(Exception, match=f"topic {topic} partition 0 offset 0: nothing came within"):
+        read(topic, more=quick).load().collect()
+    assert read(topic).load().count() == 5
+
+
+def test_a_restart_of_the_broker_between_two_reads(read, broker, new_topic):
+    topic = new_topic()
+    spark_kit.produce_values(broker.bootstrap, topic, range(5))
+    assert read(topic).load().count() == 5
+    broker.kill()
+    broker.start()
+    assert read(topic).load().count() == 5

@@ -11,10 +11,13 @@ Nothing here imports pyspark before it is used: the names are loaded when they a
 
 from typing import TYPE_CHECKING
 
+from odradek.spark.session import (
+    session,
+)  # at once, and it is light: else the module of this name could be in its place
+
 if TYPE_CHECKING:
     from odradek.spark.errors import DataLossError, SourceError, SparkOptionError
     from odradek.spark.java import JavaMissingError
-    from odradek.spark.session import session
     from odradek.spark.source.group_offsets import commit_offsets_to_groups
 
 __all__ = [
@@ -32,7 +35,6 @@ _MODULES = {
     "SourceError": "errors",
     "SparkOptionError": "errors",
     "commit_offsets_to_groups": "source.group_offsets",
-    "session": "session",
 }
 
 
