@@ -117,6 +117,8 @@ OPTIONS = (
            "Begins the transactional ids of exactly-once; the same for every run of a query, and no other query's."),
     Option("checkpointLocation", frozenset([STREAM_WRITE]), non_empty, None,
            "Spark's own: it hands it to the format as well."),
+    Option("queryName", frozenset([STREAM_WRITE]), non_empty, None,
+           "Spark's own: it hands it to the format as well."),
 )
 # fmt: on
 
