@@ -26,6 +26,7 @@ COMMANDS = {
     "quorum": ("client.quorum", "the controllers that keep the metadata: status, replicas"),
     "wait": ("client.wait", "wait for brokers, a topic, or a group that has read everything"),
     "bench": ("client.bench", "how fast a cluster takes and gives records: produce, consume"),
+    "spark": ("spark", "pipelines over topics, with Spark: run, plan, status"),
     "contexts": ("client.contexts", "clusters by name: list, show, use, set, delete"),
     "completion": ("client.completion", "what a shell needs to complete commands, topics and groups: bash, zsh, fish"),
     "storage": ("storage", "the directories of a node: format, info, random-uuid"),

@@ -18,11 +18,13 @@ from odradek.spark.session import (
 if TYPE_CHECKING:
     from odradek.spark.errors import DataLossError, SourceError, SparkOptionError
     from odradek.spark.java import JavaMissingError
+    from odradek.spark.pipeline.python_api import Pipeline
     from odradek.spark.source.group_offsets import commit_offsets_to_groups
 
 __all__ = [
     "DataLossError",
     "JavaMissingError",
+    "Pipeline",
     "SourceError",
     "SparkOptionError",
     "commit_offsets_to_groups",
@@ -32,6 +34,7 @@ __all__ = [
 _MODULES = {
     "DataLossError": "errors",
     "JavaMissingError": "java",
+    "Pipeline": "pipeline.python_api",
     "SourceError": "errors",
     "SparkOptionError": "errors",
     "commit_offsets_to_groups": "source.group_offsets",
