@@ -11,7 +11,8 @@ _NUMBERS = {"producer": count(1), "consumer": count(1), "admin": count(1)}
 
 
 def made_up_id(kind: str, config: Mapping[str, object]) -> str:
-    """`kind` is the name of the table of configs."""
+    """`kind` is the name of the table of configs. To Kafka a share consumer is a consumer, and counted with them."""
+    kind = "consumer" if kind == "share consumer" else kind
     own_name = config.get({"producer": "transactional.id", "consumer": "group.instance.id"}.get(kind, ""))
     last = own_name or next(_NUMBERS[kind])
     if kind == "consumer":

@@ -1,4 +1,4 @@
-"""A consumer that reads ranges of partitions, one after the other, as columns: for who cuts the work up himself.
+"""A consumer that reads ranges of partitions, one after the other, as columns: for callers that cut the work up themselves.
 
     with range_consumer({"bootstrap.servers": "localhost:9092"}) as consumer:
         read_range(consumer, TopicPartition("orders", 0), 1000, 5000)
