@@ -26,6 +26,7 @@ def resolved(function: str | Callable[..., Any], place: Place) -> Callable[..., 
         raise PipelineError([Mistake(place, f"{function} cannot be had: {error}")]) from error
     if not callable(found):
         raise PipelineError([Mistake(place, f"{function} is no function")])
+    send_by_value(place.file)
     return found  # type: ignore[no-any-return]
 
 
@@ -35,7 +36,9 @@ def _import_from(directory: str) -> None:
 
 
 def send_by_value(file: str) -> None:
-    """Everything that was imported from the directory of the pipeline's file, and the file."""
+    """Everything that was imported from the directory of the pipeline's file, and the file: before a function of it is
+    called, since Spark packs what it is given at once.
+    """
     from pyspark import cloudpickle
 
     directory = os.path.dirname(os.path.abspath(file))

@@ -56,9 +56,15 @@ def view(query: str, state: str, progress: Mapping[str, Any] | None, total_rows:
         batch_ms=int(durations.get("triggerExecution", 0)),
         parts_ms={part: sum(int(durations.get(name, 0)) for name in names) for part, names in _PARTS.items()},
         state_rows=sum(int(each.get("numRowsTotal", 0)) for each in progress.get("stateOperators") or ()),
-        watermark=(progress.get("eventTime") or {}).get("watermark"),
+        watermark=_watermark(progress.get("eventTime") or {}),
         total_rows=total_rows,
     )
+
+
+def _watermark(times: Mapping[str, Any]) -> str | None:
+    """Before the first record Spark says 1970; a query without event time has no such entry, or that."""
+    told = times.get("watermark")
+    return None if told is None or str(told).startswith("1970-01-01T00:00:00") else str(told)
 
 
 def _rate(given: object) -> float:

@@ -8,9 +8,11 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 from odradek.serde.extras import library
@@ -21,6 +23,7 @@ from odradek.spark.pipeline.prometheus import MetricsServer, metrics_text
 from odradek.spark.pipeline.state_files import PipelineState, StateFile, process_start
 from odradek.spark.pipeline.watching import JsonLines, LiveTable, PlainLines, Watcher
 
+_LAST_WORDS_MAX = 1000
 _LOOK_S = 0.5
 _WRITE_STATE_S = 2.0
 _WIDTH_WITHOUT_A_TERMINAL = 200
@@ -48,11 +51,34 @@ def run_declaration(
     watcher = _watcher(as_json)
     watcher.say(f"{declaration.name}: starting Spark ({master})")
     conf = {"spark.ui.enabled": "false", "spark.log.level": spark_log, **declaration.conf}
-    spark: Any = session(master, f"odradek {declaration.name}", **conf)  # Any: pyspark is not there for mypy
+    with quiet_java(spark_log == "OFF"):
+        spark: Any = session(master, f"odradek {declaration.name}", **conf)  # Any: pyspark is not there for mypy
     try:
         _Run(declaration, master, watcher, sys.stderr if as_json else sys.stdout).run(spark, once, metrics_port)
     finally:
         spark.stop()
+
+
+@contextmanager
+def quiet_java(is_quiet: bool) -> Iterator[None]:
+    """What Java says on standard error while it starts, and later, is shown only if it does not start."""
+    if not is_quiet:
+        yield
+        return
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as said:
+        os.dup2(said.fileno(), 2)
+        try:
+            yield
+        except Exception as error:
+            said.seek(0)
+            lines = said.read().decode(errors="replace").split("\n")
+            last = " | ".join(line.strip() for line in lines if line.strip())[-_LAST_WORDS_MAX:]
+            raise QueryFailedError(f"Spark does not start: {failure_line(str(error))} {last}".rstrip()) from error
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
 
 
 def _watcher(as_json: bool) -> Watcher:
@@ -81,10 +107,12 @@ class _Run:
         state = StateFile()
         restore = self._take_signals()
         try:
-            running = start(self._declaration, spark, once=once, printer=self._print_rows)
+            running = start(self._declaration, spark, once=once, printer=self._print_rows, started=self._started)
             self._followed = [Followed(each.name, each.query) for each in running.queries]
             self._watch(state)
             self._raise_failure()
+        except _StoppedEarly:
+            self._watcher.say("stopped before all queries were started")
         finally:
             restore()
             state.remove()
@@ -178,12 +206,25 @@ class _Run:
             if reason is not None:
                 raise QueryFailedError(f"query {each.name} failed: {failure_line(reason)}")
 
+    def _started(self, name: str) -> None:
+        self._watcher.say(f"{name}: started")
+        if self._stops_asked:
+            raise _StoppedEarly
+
     def _print_rows(self, name: str, frame: Any, rows: int) -> None:
         """A console sink, on standard output. Any: a DataFrame."""
         found = frame.limit(rows).collect()
         lines = [", ".join(f"{key}={value}" for key, value in row.asDict().items()) for row in found]
-        self._console.write("".join(f"{name}: {line}\n" for line in lines))
-        self._console.flush()
+        if isinstance(self._watcher, LiveTable) and self._console.isatty():
+            for line in lines:
+                self._watcher.say(f"{name}: {line}")
+        else:
+            self._console.write("".join(f"{name}: {line}\n" for line in lines))
+            self._console.flush()
+
+
+class _StoppedEarly(Exception):  # noqa: N818 - nobody's fault
+    """Somebody has asked for the end while the queries were being started."""
 
 
 class Followed:

@@ -42,6 +42,7 @@ from odradek.spark.pipeline.starting import starting_offsets
 from odradek.spark.pipeline.topic_options import options_of_dead_letters, options_of_sink
 
 Printer = Callable[[str, DataFrame, int], None]  # of a console sink: its name, the rows, how many to show
+Told = Callable[[str], None]  # that a query runs; what it raises stops all that run
 
 _STARTED_WITHIN_S = 60.0
 _SQL_LINE = re.compile(r"line (\d+),? pos")
@@ -94,14 +95,23 @@ class Running:
 
 
 def start(
-    declaration: Declaration, spark: SparkSession, *, once: bool = False, printer: Printer | None = None
+    declaration: Declaration,
+    spark: SparkSession,
+    *,
+    once: bool = False,
+    printer: Printer | None = None,
+    started: Told | None = None,
 ) -> Running:
     """PipelineError, with the line, for what only Spark can tell; then nothing runs."""
     session = spark.newSession()
     for name, value in declaration.conf.items():
         with _told_at(declaration.place, f"spark setting {name}"):
             session.conf.set(name, value)
-    return _Start(declaration, session, once, printer or _print).start()
+    return _Start(declaration, session, once, printer or _print).start(started or _say_nothing)
+
+
+def _say_nothing(query: str) -> None:
+    pass
 
 
 def _print(name: str, frame: DataFrame, rows: int) -> None:
@@ -117,15 +127,15 @@ class _Start:
         self._frames: dict[str, DataFrame] = {}
         self._offsets: dict[str, str | None] = {}
 
-    def start(self) -> Running:
+    def start(self, told: Told) -> Running:
+        send_by_value(self._declaration.place.file)
         for source in with_dead_letters(self._declaration):
             with _told_at(source.place, f"the source {source.name}"):
                 self._offsets[source.name] = starting_offsets(source)
         for part in in_order(self._declaration):
             with _told_at(part.place, f"{_kind(part)} {part.name}"):
                 self._add(part)
-        send_by_value(self._declaration.place.file)
-        return Running(self._declaration, self._start_all())
+        return Running(self._declaration, self._start_all(told))
 
     def _add(self, part: Part) -> None:
         frame = self._frame(part)
@@ -154,10 +164,13 @@ class _Start:
             )
         return made
 
-    def _start_all(self) -> list[RunningQuery]:
+    def _start_all(self, told: Told) -> list[RunningQuery]:
         running: list[RunningQuery] = []
         try:
-            running.extend(self._started())
+            for each in self._started():
+                running.append(each)
+                _wait_for_sources(each.query)
+                told(each.name)
         except BaseException:
             for each in running:
                 each.query.stop()
@@ -167,14 +180,11 @@ class _Start:
     def _started(self) -> Iterator[RunningQuery]:
         """One after the other: Spark gives the process of a source ten seconds, and many at once would need more."""
         for source in with_dead_letters(self._declaration):
-            running = self._start_dead_letters(source)
-            yield running
-            _wait_for_sources(running.query)
+            yield self._start_dead_letters(source)
         for sink in self._declaration.sinks:
             with _told_at(sink.place, f"the sink {sink.name}"):
                 running = self._start_sink(sink)
             yield running
-            _wait_for_sources(running.query)
 
     def _start_dead_letters(self, source: TopicSource) -> RunningQuery:
         name = dead_letters_query(source)

@@ -1,6 +1,7 @@
 """Shows how a pipeline runs: a table that stays in its place on a terminal, lines elsewhere, JSON for programs."""
 
 import json
+import threading
 from collections.abc import Sequence
 from typing import Protocol, TextIO
 
@@ -72,20 +73,23 @@ class LiveTable:
         self._terminal = terminal
         self._width = width
         self._drawn = 0
+        self._lock = threading.Lock()  # a console sink speaks in a thread of its own
 
     def batch(self, view: QueryView) -> None:
         pass
 
     def now(self, views: Sequence[QueryView]) -> None:
         lines = [line[: self._width] for line in table_of(views)]
-        self._erase()
-        self._terminal.write("".join(f"{line}\n" for line in lines))
-        self._terminal.flush()
-        self._drawn = len(lines)
+        with self._lock:
+            self._erase()
+            self._terminal.write("".join(f"{line}\n" for line in lines))
+            self._terminal.flush()
+            self._drawn = len(lines)
 
     def say(self, text: str) -> None:
-        self._erase()
-        _write(self._terminal, text)
+        with self._lock:
+            self._erase()
+            _write(self._terminal, text)
 
     def _erase(self) -> None:
         if self._drawn:
