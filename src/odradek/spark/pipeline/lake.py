@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
+from pyarrow import compute
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
@@ -54,8 +55,8 @@ class DeltaTable:
     def _merge(self, table: Any, frame: DataFrame, batch_id: int) -> None:
         rows = own_columns(latest_changes(frame, self._sink)).toArrow()
         if table is None:
-            gone = pa.compute.invert(rows[_DELETED])
-            self._append(rows.filter(gone).drop_columns([_DELETED]), batch_id)
+            kept = compute.invert(rows[_DELETED])
+            self._append(rows.filter(kept).drop_columns([_DELETED]), batch_id)
             return
         on = " AND ".join(f"target.`{name}` = source.`{name}`" for name in self._sink.merge_on)
         columns = {f"`{name}`": f"source.`{name}`" for name in rows.column_names if name != _DELETED}
