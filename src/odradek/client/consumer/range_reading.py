@@ -1,4 +1,4 @@
-"""A consumer that reads ranges of partitions, one after the other, as columns: for callers that cut the work up themselves.
+"""A consumer that reads ranges of partitions, one after the other, as columns: its caller cuts up the work.
 
     with range_consumer({"bootstrap.servers": "localhost:9092"}) as consumer:
         read_range(consumer, TopicPartition("orders", 0), 1000, 5000)
