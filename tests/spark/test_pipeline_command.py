@@ -79,6 +79,7 @@ def topics(broker):
         "bought",
         "clicks-per-page",
         "customers-changes",
+        "events",
     ):
         broker.create_topic(name)
 
@@ -128,6 +129,20 @@ def test_the_example_of_changes_into_delta(spark, commands, broker, topics):
     table = deltalake.DeltaTable(str(commands.home / "cdc_to_delta" / "customers")).to_pyarrow_table()
     rows = sorted((row["id"], row["name"], row["city"]) for row in table.to_pylist())
     assert rows == [(1, "Anna", "Oslo"), (3, "Anna", "Rome")]
+
+
+def test_the_example_of_a_backfill(spark, commands, broker, topics):
+    for values_sent in (["a", "b"], ["c"]):
+        spark_kit.produce(
+            broker.bootstrap, "events", [{"value": each.encode(), "timestamp_ms": 86_400_000} for each in values_sent]
+        )
+        run_here("backfill.yaml", spark)
+    rows = spark.read.parquet(str(commands.home / "backfill" / "events")).orderBy("offset").collect()
+    assert [(row.value, row.offset, str(row.day)) for row in rows] == [
+        ("a", 0, "1970-01-02"),
+        ("b", 1, "1970-01-02"),
+        ("c", 2, "1970-01-02"),
+    ]
 
 
 def test_a_pipeline_is_watched_and_ends_after_its_batch(commands, broker, new_topic, tmp_path):

@@ -184,17 +184,22 @@ def test_bad_records_are_dead_letters_beside_a_stream_that_goes_on(spark, broker
 
 
 def test_what_a_record_brings_along_and_bad_records_that_end_the_query(spark, broker, new_topic, tmp_path):
+    """Until dead letters are declared: then it goes on where it was, and the record that ended it is among them."""
     topic = new_topic(partitions=2)
     record = {"key": b"k", "value": b'{"id": 1}', "partition": 1, "timestamp_ms": 5000, "headers": [("h", b"v")]}
     spark_kit.produce(broker.bootstrap, topic, [record])
-    seen, unread = Rows(), Rows()
-    declared = pipeline(broker, tmp_path)
-    options = {**EARLIEST, "includeHeaders": True}
-    declared.source("raw", topic=topic, options=options)
-    declared.source("orders", topic=topic, decode="json", schema="id INT NOT NULL", options=EARLIEST)
-    declared.sink("seen", "raw", function=seen)
-    declared.sink("unread", "orders", function=unread)
-    run(declared, spark)
+    seen, good, dead = Rows(), Rows(), new_topic()
+
+    def declared(**fields):
+        made = pipeline(broker, tmp_path)
+        made.source("raw", topic=topic, options={**EARLIEST, "includeHeaders": True})
+        options = EARLIEST if not fields else {}  # from the end: the checkpoint knows better
+        made.source("orders", topic=topic, decode="json", schema="id INT NOT NULL", options=options, **fields)
+        made.sink("seen", "raw", function=seen)
+        made.sink("good", "orders", function=good)
+        return made
+
+    run(declared(), spark)
     assert seen.rows == [
         {
             "value": b'{"id": 1}',
@@ -206,10 +211,14 @@ def test_what_a_record_brings_along_and_bad_records_that_end_the_query(spark, br
             "_headers": [{"key": "h", "value": b"v"}],
         }
     ]
-    assert unread.own() == [{"id": 1}]
+    assert good.own() == [{"id": 1}]
     spark_kit.produce(broker.bootstrap, topic, [{"value": b'{"other": 1}', "partition": 1}])
     with pytest.raises(StreamingQueryException) as caught:
-        run(declared, spark)
+        run(declared(), spark)
     said = failure_line(str(caught.value))
     assert said == f"the source orders: topic {topic} partition 1 offset 1: the column id is missing"
-    assert unread.own() == [{"id": 1}]
+    assert good.own() == [{"id": 1}]
+    spark_kit.produce(broker.bootstrap, topic, [{"value": b'{"id": 2}', "partition": 1}])
+    run(declared(dead_letters=dead), spark)
+    assert good.own() == [{"id": 1}, {"id": 2}]
+    assert [record.value for record in spark_kit.records_of(broker.bootstrap, dead)] == [b'{"other": 1}']

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from odradek.serde.extras import library
+from odradek.spark.java import JavaMissingError
 from odradek.spark.pipeline.failure_text import failure_line
 from odradek.spark.pipeline.model import Declaration
 from odradek.spark.pipeline.progress_view import ENDED, FAILED, RUNNING, QueryView, view
@@ -71,6 +72,8 @@ def quiet_java(is_quiet: bool) -> Iterator[None]:
         os.dup2(said.fileno(), 2)
         try:
             yield
+        except JavaMissingError:
+            raise
         except Exception as error:
             said.seek(0)
             lines = said.read().decode(errors="replace").split("\n")

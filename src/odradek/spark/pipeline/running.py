@@ -19,7 +19,7 @@ from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 from odradek.spark.pipeline.decoding import FORMAT, dead_letters, decoded, records
 from odradek.spark.pipeline.encoding import encoded, own_columns
 from odradek.spark.pipeline.functions import resolved, send_by_value
-from odradek.spark.pipeline.graph import Part, in_order
+from odradek.spark.pipeline.graph import Part, in_order, parts_by_name, upstream
 from odradek.spark.pipeline.lake import DeltaTable, IcebergTable
 from odradek.spark.pipeline.mistakes import Mistake, PipelineError, Place
 from odradek.spark.pipeline.model import (
@@ -38,7 +38,7 @@ from odradek.spark.pipeline.model import (
     TopicSource,
 )
 from odradek.spark.pipeline.plan import checkpoint_of, dead_letters_query, with_dead_letters
-from odradek.spark.pipeline.starting import starting_offsets
+from odradek.spark.pipeline.starting import Beginnings, beginnings
 from odradek.spark.pipeline.topic_options import options_of_dead_letters, options_of_sink
 
 Printer = Callable[[str, DataFrame, int], None]  # of a console sink: its name, the rows, how many to show
@@ -125,13 +125,13 @@ class _Start:
         self._once = once
         self._printer = printer
         self._frames: dict[str, DataFrame] = {}
-        self._offsets: dict[str, str | None] = {}
+        self._beginnings: dict[str, Beginnings] = {}
 
     def start(self, told: Told) -> Running:
         send_by_value(self._declaration.place.file)
         for source in with_dead_letters(self._declaration):
             with _told_at(source.place, f"the source {source.name}"):
-                self._offsets[source.name] = starting_offsets(source)
+                self._beginnings[source.name] = self._beginnings_of(source)
         for part in in_order(self._declaration):
             with _told_at(part.place, f"{_kind(part)} {part.name}"):
                 self._add(part)
@@ -144,7 +144,8 @@ class _Start:
 
     def _frame(self, part: Part) -> DataFrame:
         if isinstance(part, TopicSource):
-            return decoded(self._records(part, headers=False), part)
+            begin = self._beginnings.get(part.name, Beginnings()).sinks
+            return decoded(records(self._session, part, begin, headers=False), part)
         if isinstance(part, TableSource):
             reader = self._session.read.format(part.format).options(**part.options)
             return (reader if part.schema is None else reader.schema(part.schema)).load(part.path)
@@ -152,8 +153,18 @@ class _Start:
             return self._session.sql(part.text)
         return self._made_by_function(part)
 
-    def _records(self, source: TopicSource, *, headers: bool) -> DataFrame:
-        return records(self._session, source, self._offsets.get(source.name), headers=headers)
+    def _beginnings_of(self, source: TopicSource) -> Beginnings:
+        parts = parts_by_name(self._declaration)
+        readers = [sink for sink in self._declaration.sinks if source in upstream(parts[sink.input.lower()], parts)]
+        sinks_go_on = any(self._goes_on(sink.name) for sink in readers)
+        return beginnings(source, sinks_go_on, self._goes_on(dead_letters_query(source)))
+
+    def _goes_on(self, query: str) -> bool:
+        """Whether it has a checkpoint, on whatever file system of Spark's."""
+        jvm: Any = self._session.sparkContext._jvm  # Any: Java's
+        path = jvm.org.apache.hadoop.fs.Path(f"{checkpoint_of(self._declaration, query)}/offsets")
+        files = path.getFileSystem(self._session.sparkContext._jsc.hadoopConfiguration())
+        return bool(files.exists(path) and len(files.listStatus(path)))
 
     def _made_by_function(self, step: FunctionStep) -> DataFrame:
         function = resolved(step.function, step.place)
@@ -188,7 +199,8 @@ class _Start:
 
     def _start_dead_letters(self, source: TopicSource) -> RunningQuery:
         name = dead_letters_query(source)
-        frame = dead_letters(self._records(source, headers=True), source)
+        begin = self._beginnings[source.name].dead_letters
+        frame = dead_letters(records(self._session, source, begin, headers=True), source)
         writer = self._writer(frame, name).format(FORMAT).options(**options_of_dead_letters(source))
         with _told_at(source.place, f"the dead letters of {source.name}"):
             return RunningQuery(name, source.place, writer.start())
