@@ -7,6 +7,8 @@ story.taken()                                # place, offset, delivery count
 said = story.say(place, {0: ACCEPT})         # what the program says of it
 """
 
+from collections import deque
+
 from odradek.channel.cluster import Cluster, PartitionInfo
 from odradek.channel.metadata import Metadata
 from odradek.channel.node import Node
@@ -107,7 +109,7 @@ class ShareStory:
 
     def said(self):
         """What the client says by itself of what it has taken."""
-        return {each.source.place: each.types for each in self.deliveries.take()}
+        return {each.source.place: each.types for each in self.deliveries.take(deque())}
 
     # What goes over the wire
 

@@ -2,6 +2,8 @@
 broker, in hand, said, on its way, or settled. Nothing is said of a record twice, and nothing is forgotten.
 """
 
+from collections import deque
+
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -81,7 +83,9 @@ class DeliveriesMachine(RuleBasedStateMachine):
 
     @rule()
     def take(self):
-        taken = self.deliveries.take()
+        unsent = deque()
+        taken = self.deliveries.take(unsent)
+        assert taken == list(unsent)
         said = {(each.source.place, offset): kind for each in taken for offset, kind in each.types.items()}
         assert said == {key: kind for key, (state, kind, _) in self.where.items() if state == SAID}
         assert len({each.source for each in taken}) == len(taken)

@@ -2,7 +2,7 @@
 
     in hand    given by a poll, and nothing said       acknowledge: said; with implicit acknowledgement the next poll
                                                        or commit says ACCEPT of all of them
-    said       until it is sent, it may be said anew   take: sent, and gone from here; RENEW: renewing
+    said       until it is sent, it may be said anew   take: to be sent, gone from here; RENEW: renewing
     renewing   its lock is being renewed               outcome: renewed, or gone if that was refused
     renewed    it is the program's again               acknowledge: said; the next poll gives it once more: in hand
 
@@ -10,6 +10,7 @@ A record that could not be deserialized was given to nobody: it is RELEASE from 
 something else by its offset. Gaps are said by the client, and are not the program's business.
 """
 
+from collections import deque
 from collections.abc import Iterable
 
 from odradek.client.consumer.records import Record
@@ -94,14 +95,16 @@ class Deliveries:
         self._held[key] = delivery
         self._renewed.pop(key, None)
 
-    def take(self) -> list[Acknowledged]:
-        """What is to be sent, by partition and broker."""
+    def take(self, unsent: "deque[Acknowledged]") -> list[Acknowledged]:
+        """Puts down what is to be sent, by partition and broker. It is there before it is gone from here: after an
+        interrupt in between it is said twice, and never not at all.
+        """
         said = {key: each for key, each in self._held.items() if each.said is not None}
-        for key, each in said.items():
-            del self._held[key]
-            if each.said == RENEW:
-                self._renewing[key] = each
-        return by_source((each.source, each.offset, each.said or GAP) for each in said.values())
+        put_down = by_source((each.source, each.offset, each.said or GAP) for each in said.values())
+        unsent += put_down
+        self._renewing.update({key: each for key, each in said.items() if each.said == RENEW})
+        self._held = {key: each for key, each in self._held.items() if key not in said}
+        return put_down
 
     def outcome(self, acknowledged: Acknowledged) -> None:
         """What was renewed is the program's again; what could not be is somebody else's, or soon will be."""

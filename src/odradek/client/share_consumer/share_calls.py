@@ -238,9 +238,7 @@ class ShareCalls:
         """To be sent; implicitly that accepts all that the program was given."""
         if not self.settings.is_explicit and self._again is None:
             self.deliveries.accept_rest()
-        said = self.deliveries.take()
-        self._unsent += said
-        return said
+        return self.deliveries.take(self._unsent)
 
     async def commit_sync(self, timeout: float | None) -> Outcomes:
         session = await self._begin()
@@ -285,7 +283,7 @@ class ShareCalls:
         """All that is done before the session is closed."""
         session = self.host.session()
         await self._run_outcomes(session)
-        self._unsent += self.deliveries.take()
+        self.deliveries.take(self._unsent)
         try:
             await DoShare(lambda session: session.finish(timeout_ms), is_wakeable=False)
         finally:
