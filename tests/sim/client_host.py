@@ -14,7 +14,7 @@ from inspect import iscoroutine
 
 from faulty_link import Link
 
-from odradek.client.consumer.steps import Do
+from odradek.client.consumer.steps import Operate
 from odradek.reactor.ports import Ports
 
 HOP_PERCENT = 10  # of the steps take time
@@ -97,7 +97,7 @@ class SimHost:
 
     async def make(self, step):
         await self.hop()
-        if not isinstance(step, Do):
+        if not isinstance(step, Operate):
             return await self._call(step)
         operation, session = step.operation, self._session
         made = await self.run(lambda _: session.unless_woken(operation) if step.is_wakeable else operation(session))

@@ -4,6 +4,7 @@ Only what was acquired is handed out, whatever else the batches hold. An offset 
 gap. What lies behind the last batch that could be read, because that one is damaged or was cut off, is released.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -60,7 +61,8 @@ class ShareChunk:
         chunk = self._chunk
         if not chunk.is_scanned:
             chunk.scan(checks_crc=self._reading.checks_crc, limit_bytes=LIMIT_BYTES)
-        records = {record.offset: record for record in build(chunk, chunk.stop)}
+        stop = bisect_right(chunk.rows.offsets, max(each.last_offset for each in self._acquired))
+        records = {record.offset: record for record in build(chunk, stop)}  # what lies behind is not ours
         ends = self._batch_ends()
         rows, unread = [], []
         for first, last, count in self._acquired:
