@@ -12,6 +12,7 @@ from client_copy_story import Copiers
 from client_group_story import GroupOfClients
 from client_member import AUTO, MAX_POLL_MS, POLL, Member
 from client_producer_story import Producers
+from client_share_story import ShareGroupOfClients
 from client_stalled_story import StalledRequest
 
 import outside
@@ -103,3 +104,11 @@ def test_the_same_seed_is_the_same_story(story):
     digests = {digest(story, 4, PYTHONHASHSEED=hash_seed) for hash_seed in ("0", "4711")}
     digests.add(digest(story, 4, PYTHONHASHSEED="2", ODRADEK_PURE="1"))
     assert len(digests) == 1
+
+
+@firsts
+def test_what_members_of_a_share_group_say_of_records_is_taken_or_told(first):
+    stories = told(ShareGroupOfClients, first)
+    assert sum(member.reads for story in stories for member in story.members) > 300
+    fates = [fate for story in stories for fate in story.fates.values()]
+    assert fates.count("settled") > 200
