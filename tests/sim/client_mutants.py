@@ -9,6 +9,7 @@ from client_copy_story import Copiers
 from client_group_story import GroupOfClients
 from client_member import AUTO
 from client_producer_story import Producers
+from client_share_story import ShareGroupOfClients
 from client_stalled_story import StalledRequest
 
 from odradek.client.consumer.assigned_partition import AssignedPartition
@@ -21,6 +22,9 @@ from odradek.client.producer.record_sender import RecordSender
 from odradek.client.producer.sent_batch import SentBatch
 from odradek.client.producer.sequencer import Sequencer
 from odradek.client.producer.transaction_manager import TransactionManager
+from odradek.client.share_consumer.deliveries import Deliveries
+from odradek.client.share_consumer.share_fetch_session import ShareFetchSession
+from odradek.client.share_consumer.share_fetcher import ShareFetcher
 
 # The consumer
 
@@ -182,6 +186,29 @@ def commit_before_all_batches_have_landed(patch):
     patch.setattr(TransactionManager, "_waits_for_batches", lambda self, ask: False)
 
 
+# The share consumer
+
+
+def tell_only_of_acknowledgements_that_were_taken(patch):
+    told = ShareFetcher._told
+
+    def silent(self, acknowledged, error):
+        if error is None:
+            told(self, acknowledged, error)
+
+    patch.setattr(ShareFetcher, "_told", silent)
+
+
+def renew_and_forget(patch):
+    """A lock that could not be renewed keeps the polls waiting."""
+    outcome = Deliveries.outcome
+    patch.setattr(Deliveries, "outcome", lambda self, said: outcome(self, said) if said.error is None else None)
+
+
+def go_on_with_a_session_that_is_in_doubt(patch):
+    patch.setattr(ShareFetchSession, "reset", ShareFetchSession.went_well)
+
+
 AutoCommitters = partial(GroupOfClients, commits=AUTO)
 STORY = {
     commit_the_live_position: AutoCommitters,
@@ -199,5 +226,8 @@ STORY = {
     give_the_number_of_a_lost_batch_to_another: Producers,
     read_offsets_that_a_transaction_may_still_change: Copiers,
     commit_before_all_batches_have_landed: Copiers,
+    tell_only_of_acknowledgements_that_were_taken: ShareGroupOfClients,
+    renew_and_forget: ShareGroupOfClients,
+    go_on_with_a_session_that_is_in_doubt: ShareGroupOfClients,
 }
 MUTANTS = {mutant.__name__: mutant for mutant in STORY}

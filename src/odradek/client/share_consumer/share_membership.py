@@ -7,7 +7,7 @@
     any            max.poll.interval.ms without a poll           STALE          leaves with epoch -1
     STALE          the program polls                             JOINING
     any            it unsubscribes                               UNSUBSCRIBED   leaves with epoch -1
-    any            an error that does not pass                   FATAL
+    any            an error that does not pass                   FATAL          until it subscribes once more
 
 An assignment is taken over at once, and nobody is asked: several members may read one partition, and what was acquired
 of one that is taken away may still be acknowledged. A heartbeat tells the topics when they have changed since the last
@@ -81,8 +81,12 @@ class ShareMembership(GroupMembership):
     # What the program tells
 
     def subscribe(self, topics: Iterable[str], now_ms: int) -> None:
+        """After an error that did not pass, it is tried anew."""
         self._topics = tuple(sorted(topics))
-        if self.state == UNSUBSCRIBED:
+        if self.error is not None:
+            self.error = None
+            self.lookup.forgive()
+        if self.state in (UNSUBSCRIBED, FATAL):
             self.state = JOINING
         self._heartbeat_at_ms = min(self._heartbeat_at_ms, now_ms)
 

@@ -48,6 +48,7 @@ class ShareSession(SessionBase):
         self.has_events = False
         self.has_callback = False  # the program wants to be told of outcomes
         self._subscription: frozenset[str] = frozenset()
+        self._has_finished = False
         member_id = self._new_id()
         self.lookup = CoordinatorLookup(settings.membership.group_id, self.versions, self._backoff)
         self.membership = ShareMembership(settings.membership, member_id, self.lookup, self.versions, self._backoff)
@@ -224,6 +225,7 @@ class ShareSession(SessionBase):
         """Ends the sessions with what is said; all else that was acquired is released. What has no outcome in time has
         failed.
         """
+        self._has_finished = True
         self.fetcher.close()
         self.step()
         await self.until(lambda: self.fetcher.is_closed, timeout_ms)
@@ -231,7 +233,8 @@ class ShareSession(SessionBase):
 
     async def close(self, timeout_ms: int) -> None:
         deadline_ms = self._mono_ms() + timeout_ms
-        await self.finish(timeout_ms)
+        if not self._has_finished:
+            await self.finish(timeout_ms)
         self.membership.leave(self._mono_ms())
         self.step()
         left_ms = max(0, deadline_ms - self._mono_ms())

@@ -147,6 +147,15 @@ def test_what_does_not_pass_is_told_and_ends_it(error):
     assert story.core.state == "FATAL" and story.pass_ms(10 * HEARTBEAT_MS).sent == []
 
 
+def test_who_subscribes_once_more_tries_anew():
+    story = share()
+    story.answer(told(error=errors.GroupMaxSizeReached))
+    story.core.subscribe(["t"], story.now_ms)
+    assert story.core.error is None
+    assert story.pump().answer(told(1, t=[0])).member_epoch == 0
+    assert assigned(story) == {"t-0"}
+
+
 def test_a_cluster_without_share_groups_is_told_in_plain_words():
     story = share()
     story.answer(told(error=errors.UnsupportedVersion))
