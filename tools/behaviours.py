@@ -23,14 +23,15 @@ SUITE = {
     "test_consumer_client.py": ("the consumer: what it does", FOUR),
     "test_consumer_outcomes.py": ("the consumer: what it is told, and what else it can", FOUR),
     "test_consumer_fetch.py": ("the consumer: how it fetches", FOUR),
+    "test_share_consumer_client.py": ("the share consumer: what it does", "ours 4.3, Apache Kafka 4.3.0"),
     "test_client_logins.py": ("all three: how they log in", "Apache Kafka 3.3.2 and 4.3.0"),
 }
 
 HEAD = """\
 ## The clients with other brokers
 
-`python tools/behaviours.py` counts this table. The producer, the consumer and the admin client are shown to do the same
-with our broker and with Apache Kafka: {sum} behaviours, each a test or a case of one, in `tests/interop/`.
+`python tools/behaviours.py` counts this table. The producer, both consumers and the admin client are shown to do the
+same with our broker and with Apache Kafka: {sum} behaviours, each a test or a case of one, in `tests/interop/`.
 
 | tests | about | behaviours | brokers |
 |---|---|---|---|

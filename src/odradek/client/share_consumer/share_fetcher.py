@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from odradek.broken_rule import instance
-from odradek.channel.core import ByVersion, Send, broker
+from odradek.channel.core import ByVersion, Send, fetches_of
 from odradek.channel.metadata import Metadata
 from odradek.client.core import Backoff
 from odradek.client.share_consumer.acknowledgement import Acknowledged, Source
@@ -234,9 +234,9 @@ class ShareFetcher:
             wait_ms = self._config.max_wait_ms if node.places else 0
             built = fetch_request(self._config, member_id, step, request.said, wait_ms)
             api_key = ShareFetchRequest.api_key
-            return Send(ByVersion(api_key, lambda _: built), None, broker(node.id), request)
+            return Send(ByVersion(api_key, lambda _: built), None, fetches_of(node.id), request)
         asked = acknowledge_request(group_id, member_id, step.epoch, request.said, is_renewal=request.is_renewal)
-        return Send(ByVersion(ShareAcknowledgeRequest.api_key, lambda _: asked), None, broker(node.id), request)
+        return Send(ByVersion(ShareAcknowledgeRequest.api_key, lambda _: asked), None, fetches_of(node.id), request)
 
     # Answers
 
