@@ -15,6 +15,9 @@ _OWN_WRAPPERS = (
     "SparkException",
     "SparkRuntimeException",
 )
+_JAVA_ERROR = re.compile(
+    r"^(?:Exception in thread \"[^\"]*\" |Caused by: )?((?:[\w$]+\.)*[\w$]*(?:Exception|Error)): (.+)$"
+)
 _BRACKETED = re.compile(r"^\s*\[[A-Z_.0-9]+\]\s*")
 
 
@@ -28,3 +31,9 @@ def failure_line(text: str) -> str:
         return f"{errors[-1][1]}: {errors[-1][2].strip()}"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return _SQL_STATE.sub("", _BRACKETED.sub("", lines[0])) if lines else "no reason was given"
+
+
+def java_reason(said: str) -> str | None:
+    """The last error of Java in what it said while it was started."""
+    found = [match for line in said.splitlines() if (match := _JAVA_ERROR.match(line.strip()))]
+    return f"{found[-1][1].rpartition('.')[2]}: {found[-1][2]}" if found else None

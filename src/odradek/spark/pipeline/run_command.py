@@ -16,15 +16,18 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from odradek.serde.extras import library
+from odradek.spark.errors import SourceError
 from odradek.spark.java import JavaMissingError
-from odradek.spark.pipeline.failure_text import failure_line
-from odradek.spark.pipeline.model import Declaration
+from odradek.spark.options import source_options
+from odradek.spark.pipeline.failure_text import failure_line, java_reason
+from odradek.spark.pipeline.model import Declaration, TopicSource
 from odradek.spark.pipeline.progress_view import ENDED, FAILED, RUNNING, QueryView, view
 from odradek.spark.pipeline.prometheus import MetricsServer, metrics_text
 from odradek.spark.pipeline.state_files import PipelineState, StateFile, process_start
+from odradek.spark.pipeline.topic_options import options_of_source
 from odradek.spark.pipeline.watching import JsonLines, LiveTable, PlainLines, Watcher
+from odradek.spark.source.cluster_offsets import ClusterOffsets
 
-_LAST_WORDS_MAX = 1000
 _LOOK_S = 0.5
 _WRITE_STATE_S = 2.0
 _WIDTH_WITHOUT_A_TERMINAL = 200
@@ -50,6 +53,7 @@ def run_declaration(
     from odradek.spark.session import session
 
     watcher = _watcher(as_json)
+    _look_for_topics(declaration, watcher)
     watcher.say(f"{declaration.name}: starting Spark ({master})")
     conf = {"spark.ui.enabled": "false", "spark.log.level": spark_log, **declaration.conf}
     with quiet_java(spark_log == "OFF"):
@@ -58,6 +62,22 @@ def run_declaration(
         _Run(declaration, master, watcher, sys.stderr if as_json else sys.stdout).run(spark, once, metrics_port)
     finally:
         spark.stop()
+
+
+def _look_for_topics(declaration: Declaration, watcher: Watcher) -> None:
+    """What is not there is told before Spark starts, which takes longer."""
+    for source in declaration.sources:
+        if not isinstance(source, TopicSource):
+            continue
+        options = source_options({**options_of_source(source), "fetchOffset.numRetries": "1"}, True)
+        watcher.say(f"{declaration.name}: looking for {options.described()} at {options.clients['bootstrap.servers']}")
+        cluster = ClusterOffsets(options)
+        try:
+            cluster.topics()
+        except SourceError as error:
+            raise QueryFailedError(f"{source.place}: the source {source.name}: {error}") from None
+        finally:
+            cluster.close()
 
 
 @contextmanager
@@ -76,9 +96,8 @@ def quiet_java(is_quiet: bool) -> Iterator[None]:
             raise
         except Exception as error:
             said.seek(0)
-            lines = said.read().decode(errors="replace").split("\n")
-            last = " | ".join(line.strip() for line in lines if line.strip())[-_LAST_WORDS_MAX:]
-            raise QueryFailedError(f"Spark does not start: {failure_line(str(error))} {last}".rstrip()) from error
+            reason = java_reason(said.read().decode(errors="replace")) or failure_line(str(error))
+            raise QueryFailedError(f"Spark does not start: {reason}") from error
         finally:
             os.dup2(kept, 2)
             os.close(kept)

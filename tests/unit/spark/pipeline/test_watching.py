@@ -8,7 +8,7 @@ import urllib.request
 
 import pytest
 
-from odradek.spark.pipeline.failure_text import failure_line
+from odradek.spark.pipeline.failure_text import failure_line, java_reason
 from odradek.spark.pipeline.progress_view import ENDED, RUNNING, lag_by_topic, view
 from odradek.spark.pipeline.prometheus import MetricsServer, metrics_text
 from odradek.spark.pipeline.state_files import PipelineState, StateFile, process_start, running
@@ -152,3 +152,13 @@ def test_the_start_of_a_process_that_is_not_there():
 )
 def test_the_line_of_a_failure(text, line):
     assert failure_line(text) == line
+
+
+def test_the_reason_why_java_does_not_start():
+    said = (
+        "WARN Utils: Set SPARK_LOCAL_IP\n"
+        'Exception in thread "main" org.apache.spark.SparkException: Master must either be yarn or start with spark\n'
+        "\tat org.apache.spark.deploy.SparkSubmit.error(SparkSubmit.scala:1068)\n"
+    )
+    assert java_reason(said) == "SparkException: Master must either be yarn or start with spark"
+    assert java_reason("starting\nnothing is wrong\n") is None
