@@ -54,3 +54,17 @@ def test_imports_of(part):
     tops = {name.partition(".")[0] for name in modules}
     assert {top.removeprefix("_") for top in tops} & SLOW == set()
     assert tops - set(sys.stdlib_module_names) - {"odradek"} <= THIRD_PARTY
+
+
+PLAIN_PRODUCER = """
+import sys
+import odradek
+odradek.KafkaProducer(bootstrap_servers="127.0.0.1:1")
+print(" ".join(sys.modules))
+"""
+
+
+def test_a_producer_that_neither_compresses_nor_logs_in_does_not_pay_for_it():
+    loaded = set(outside.run([sys.executable, "-c", PLAIN_PRODUCER], check=True).stdout.split())
+    assert "odradek.client.producer.session" in loaded
+    assert loaded & {"cramjam", "odradek.records.compression", "odradek.config.jaas", "ssl", "pyarrow"} == set()

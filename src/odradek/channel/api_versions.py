@@ -12,11 +12,12 @@ from odradek.protocol.messages.k18_api_versions import ApiVersionsResponse
 class NodeApiVersions:
     """`ranges` is by API key: the lowest and the highest version that the node serves."""
 
-    __slots__ = ("finalized_features", "ranges")
+    __slots__ = ("_newest", "finalized_features", "ranges")
 
     def __init__(self, ranges: Mapping[int, tuple[int, int]], finalized_features: Mapping[str, int] | None = None):
         self.ranges = ranges
         self.finalized_features = finalized_features or {}
+        self._newest: dict[int, int] = {}  # those that were asked for
 
     @classmethod
     def from_response(cls, response: ApiVersionsResponse) -> "NodeApiVersions":
@@ -26,6 +27,12 @@ class NodeApiVersions:
 
     def newest(self, api_key: int) -> int:
         """The highest version that both sides know; UnsupportedVersion if there is none."""
+        newest = self._newest.get(api_key)
+        if newest is None:
+            newest = self._newest[api_key] = self._newest_of(api_key)
+        return newest
+
+    def _newest_of(self, api_key: int) -> int:
         api = apis.by_key(api_key)
         if api_key not in self.ranges:
             raise UnsupportedVersion(f"The node does not support {api.name}.")

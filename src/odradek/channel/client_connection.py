@@ -124,7 +124,7 @@ class ClientConnection(Connection):
     def _send_now(self, parts: "list[Part]", *, has_waited: bool) -> None:
         self.send(parts)
         if not self.is_closed:
-            self.touch()
+            self.selector.touch(self)
             if not self.is_sending:
                 self._owner.sent(self, has_waited=has_waited)
 
@@ -173,7 +173,7 @@ class ClientConnection(Connection):
         self._take(partial.whole()[LENGTH_BYTES:])
 
     def _take(self, frame: Buffer) -> None:
-        self.touch()
+        self.selector.touch(self)
         try:
             if self._exchange is None or not self._is_of_exchange(frame):
                 self._owner.received(self, frame)

@@ -67,7 +67,8 @@ class InFlightRequests:
         return len(queue) if queue is not None else 0
 
     def has_room(self, node_id: int) -> bool:
-        return self.count(node_id) < self._limit
+        queue = self._by_node.get(node_id)
+        return queue is None or len(queue) < self._limit
 
     def add(self, node_id: int, request: InFlightRequest) -> None:
         queue = self._by_node.get(node_id)

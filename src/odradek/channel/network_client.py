@@ -156,9 +156,9 @@ class NetworkClient:
         connection = self._connections.get(node_id)
         return (
             connection is not None
-            and self.states.is_ready(node_id, self._mono_ms())
-            and not connection.is_sending
             and self.in_flight.has_room(node_id)
+            and not connection.is_sending
+            and self.states.is_ready(node_id, self._mono_ms())
         )
 
     def connection_failed(self, node_id: int) -> bool:
@@ -237,6 +237,15 @@ class NetworkClient:
             return answered
         timeout = self.config.request_timeout_ms if timeout_ms is None else timeout_ms
         self._send(node_id, request, chosen, answered, timeout, expects_response=expects_response)
+        return answered
+
+    def send_ready(
+        self, node_id: int, request: Request, version: int, *, expects_response: bool = True
+    ) -> PendingResponse:
+        """`send`, for who has just seen that the node is ready and which version it serves."""
+        answered: PendingResponse = self.loop.pending()
+        timeout_ms = self.config.request_timeout_ms
+        self._send(node_id, request, version, answered, timeout_ms, expects_response=expects_response)
         return answered
 
     def disconnect(self, node_id: int) -> None:

@@ -11,7 +11,6 @@ from odradek.channel.client_connection import PLAINTEXT, ChannelSecurity
 from odradek.channel.sasl_client import PlainSaslClient, SaslClient
 from odradek.client import python_names
 from odradek.config.errors import ConfigError
-from odradek.config.jaas import parse
 from odradek.config.parsed import Config
 from odradek.reactor.tls_settings import TlsSettings
 
@@ -85,6 +84,8 @@ def _not_pem(name: str, kind: str) -> ConfigError:
 
 
 def _sasl(config: Config) -> Callable[[], SaslClient]:
+    from odradek.config.jaas import parse  # only who logs in pays for it
+
     mechanism = str(config["sasl.mechanism"])
     if mechanism not in MECHANISMS:
         known = ", ".join(MECHANISMS)

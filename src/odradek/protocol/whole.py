@@ -7,6 +7,8 @@ A frame is what follows the four bytes of the length. Bytes that do not parse ar
 release declares is `InvalidRequest`, a version that the API does not have is `UnsupportedVersion`.
 """
 
+from functools import lru_cache
+
 from odradek.broken_rule import present
 from odradek.protocol import apis, registry
 from odradek.protocol.declare import Request, Response
@@ -41,10 +43,15 @@ def decode_response_prefix(
     data: Buffer, api_key: int, version: int, at: int = 0
 ) -> tuple[ResponseHeader, Response, int]:
     """The header, the response, and the position behind them."""
-    api = apis.by_key(api_key)
-    header, at = ResponseHeader.decode_prefix(data, api.response_header_version(version), at)
-    response, end = registry.response(api.key).decode_prefix(data, version, at)
+    header_version, message = _response_shape(api_key, version)
+    header, at = ResponseHeader.decode_prefix(data, header_version, at)
+    response, end = message.decode_prefix(data, version, at)
     return header, response, end
+
+
+@lru_cache(maxsize=256)
+def _response_shape(api_key: int, version: int) -> tuple[int, type[Response]]:
+    return apis.by_key(api_key).response_header_version(version), registry.response(api_key)
 
 
 def encode_request(header: RequestHeader, request: Request) -> list[Part]:

@@ -61,8 +61,11 @@ class BatchesRequest:
         topics: dict[str, list[PartitionProduceData]] = {}
         for batch in self.batches:
             topic, index = batch.partition
-            records = _Records(batch.encoded(self._attributes), batch.sent_size)
-            topics.setdefault(topic, []).append(PartitionProduceData(index=index, records=records))
+            size = batch.size_bytes if batch.compressed is None else batch.sent_size
+            data = PartitionProduceData.__new__(PartitionProduceData)
+            data.index = index
+            data.records = _Records(batch.encoded(self._attributes), size)
+            topics.setdefault(topic, []).append(data)
         frame = self._frame
         return ProduceRequest(
             transactional_id=frame.transactional_id,

@@ -35,9 +35,10 @@ from odradek.client.producer.transaction_states import State
 from odradek.protocol import errors
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.k00_produce import PartitionProduceResponse, ProduceResponse
-from odradek.records.compression import NONE
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.records.layout import TRANSACTIONAL_MASK
 
+ANY_PARTITION = TopicPartition("", -1)  # without transactions all are alike
 ORDINALS = 1 << 32  # between two batches: more than one can have records, and so parts
 
 _MAY_BE_STORED = (
@@ -46,6 +47,7 @@ _MAY_BE_STORED = (
     errors.RequestTimedOut,
     errors.UnknownServerError,
 )
+_WRITTEN = (errors.NONE, errors.DuplicateSequenceNumber.code)
 _TOO_LARGE = (errors.MessageTooLarge, errors.RecordListTooLarge)
 
 Callback = tuple[Callable[[RecordFuture], object], RecordFuture]
@@ -61,7 +63,7 @@ class SenderConfig(NamedTuple):
     max_in_flight: int = 5
     is_idempotent: bool = True
     transactional_id: str | None = None
-    codec: int = NONE
+    codec: int = 0  # none
     level: int | None = None
 
 
@@ -163,7 +165,7 @@ class RecordSender:
         manager = self.manager
         if manager is not None:
             manager.incomplete_batches += 1
-            if manager.is_transactional and manager.state is State.IN_TRANSACTION:
+            if manager.state is State.IN_TRANSACTION and manager.is_transactional:
                 manager.want_partition(batch.queue.place)
 
     # Sending
@@ -175,6 +177,7 @@ class RecordSender:
         drained: list[PartitionQueue] = []
         size = 0
         limit = self.config.request_bytes_max
+        may_send = self._who_may_send()
         for _ in range(len(line)):
             queue = line[0]
             batch: SentBatch = queue.batches[0]
@@ -182,7 +185,7 @@ class RecordSender:
                 break
             line.popleft()
             queue.is_ready = False
-            if not self._may_send(batch):
+            if not may_send(batch):
                 self.lines.blocked[queue] = None
                 continue
             self._take(queue, batch, now_ms)
@@ -219,11 +222,15 @@ class RecordSender:
         if self.config.max_in_flight == 1:
             queue.is_muted = True
 
-    def _may_send(self, batch: SentBatch) -> bool:
+    def _who_may_send(self) -> Callable[[SentBatch], bool]:
+        """What tells of each batch of one request whether it may go."""
         manager = self.manager
         if manager is None:
-            return not self.config.is_idempotent
-        return manager.may_send_to(batch.partition) and manager.sequencer.may_send(batch)
+            return _nobody if self.config.is_idempotent else _everybody
+        sequencer = manager.sequencer
+        if manager.is_transactional:
+            return lambda batch: manager.may_send_to(batch.partition) and sequencer.may_send(batch)
+        return sequencer.may_send if manager.may_send_to(ANY_PARTITION) else _nobody
 
     # Answers
 
@@ -257,7 +264,8 @@ class RecordSender:
         for batch in request.batches:
             queue = batch.queue
             queue.is_muted = False
-            self.lines.sort_in(queue, now_ms)
+            if not queue.is_ready:
+                self.lines.sort_in(queue, now_ms)
 
     def _answered(self, batch: SentBatch, stamp: Stamp, answer: PartitionProduceResponse | None, now_ms: int) -> None:
         batch.is_in_flight = False
@@ -267,7 +275,7 @@ class RecordSender:
             error: KafkaError = errors.UnknownServerError("The broker's answer does not mention the partition.")
             self._again_or_not(batch, error, now_ms, may_retry=False, is_refused=False)
             return
-        if answer.error_code in (errors.NONE, errors.DuplicateSequenceNumber.code):
+        if answer.error_code in _WRITTEN:
             self._written(batch, stamp, answer.base_offset, answer.log_append_time_ms)
         else:
             self._refused(batch, stamp, answer, now_ms)
@@ -467,6 +475,14 @@ class SenderCounts:
 
 
 def _nothing(_: object) -> None: ...
+
+
+def _everybody(_: SentBatch) -> bool:
+    return True
+
+
+def _nobody(_: SentBatch) -> bool:
+    return False
 
 
 def _replaced(

@@ -109,10 +109,15 @@ def _placed(
     if partition is not None:
         yield partition, piece
         return
+    names = piece.schema.names
+    has_keys = "key" in names and not session.accumulator.ignores_keys
+    if preparing.partitioner is None and not has_keys and "partition" not in names:
+        yield NO_PARTITION, piece
+        return
     from pyarrow import compute, int32
 
     found = None
-    if "partition" in piece.schema.names:
+    if "partition" in names:
         found = piece.column("partition").cast(int32())
     if found is None or found.null_count:
         chosen = _chosen(session, preparing, topic, piece)

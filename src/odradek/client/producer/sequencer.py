@@ -49,7 +49,7 @@ class PartitionSequences:
 
     def number(self, batch: Numbered) -> None:
         batch.number(self.producer, self.next_sequence)
-        self.next_sequence = batch.next_sequence
+        self.next_sequence = sequence_after(self.next_sequence, batch.record_count)
 
     def is_next(self, sequence: int) -> bool:
         """Whether it follows the last one that was acknowledged."""
@@ -60,12 +60,16 @@ class PartitionSequences:
         return self.last_acked_sequence != NO_ACKED_SEQUENCE
 
     def acked(self, sequence: int) -> None:
-        if not self.has_acked or _is_at_or_after(sequence, self.last_acked_sequence):
+        last = self.last_acked_sequence
+        if last == NO_ACKED_SEQUENCE or _is_at_or_after(sequence, last):
             self.last_acked_sequence = sequence
 
     def ended(self, batch: Numbered) -> None:
-        if batch in self.unacked:
-            self.unacked.remove(batch)
+        unacked = self.unacked
+        if unacked and unacked[0] is batch:  # nearly always: answers come in order
+            del unacked[0]
+        elif batch in unacked:
+            unacked.remove(batch)
 
 
 class Sequencer:
@@ -121,7 +125,7 @@ class Sequencer:
         known = self.sequences(batch.partition)
         known.last_acked_offset = max(known.last_acked_offset, offset + batch.record_count - 1)
         if stamp.base_sequence == batch.base_sequence and stamp.producer == batch.producer:
-            known.acked(batch.last_sequence)
+            known.acked(sequence_after(batch.base_sequence, batch.record_count - 1))
         elif not self._is_transactional:
             self._to_renumber[batch.partition] = None  # those behind it were counted from a number that is now missing
         known.ended(batch)

@@ -7,6 +7,7 @@ and when the time has come.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import cast
 
 from odradek.channel.backoff import Backoff
@@ -340,11 +341,11 @@ class ProducerSession:
         client = self._client
         try:
             version = client.api_versions.version_up_to(node_id, request.api_key, version_max)
-            answered = client.send(node_id, cast(Request, request), version=version, expects_response=expects_response)
+            sent = client.send_ready(node_id, cast(Request, request), version, expects_response=expects_response)
         except KafkaError as error:
             self.sender.failed(request, error, self._mono_ms())
             return
-        answered.when_done(lambda done: self._answered(request, done))
+        sent.when_done(partial(self._answered, request))
 
     def _answered(self, request: BatchesRequest, done: PendingResponse) -> None:
         self._pump_soon()  # first: callbacks of records are called before a flush that has waited for them goes on

@@ -9,7 +9,6 @@ from odradek.client.security import channel_security
 from odradek.client.settings import bootstrap_addresses
 from odradek.config.client_rules import is_idempotent
 from odradek.config.parsed import Config
-from odradek.records import compression
 
 INT_MAX = 2**31 - 1
 
@@ -70,5 +69,9 @@ def _sender_config(config: Config) -> SenderConfig:
 
 
 def _compression(config: Config) -> tuple[int, int | None]:
+    if config["compression.type"] == "none":
+        return 0, None
+    from odradek.records import compression  # only who compresses pays for the codecs
+
     codec = compression.codec_named(config["compression.type"])
     return codec.code, config.get(f"compression.{codec.name}.level")
