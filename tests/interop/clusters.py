@@ -11,12 +11,14 @@ from started import broker
 
 KINDS = ["ours 3.3", "ours 4.3", "kafka 3.3", "kafka 4.3"]
 KAFKA = {"3.3": "3.3.2", "4.3": "4.3.0"}
+KEEPS = {"log.retention.ms": "-1"}  # records that are years old, as tests write them, go half a minute after the start
 
 
 @contextlib.contextmanager
 def cluster_of(kind, path, properties=None):
     """The address of a broker of one of the KINDS, with these configs besides; `path` is where it may put its dir."""
     who, release = kind.split()
+    properties = {**KEEPS, **(properties or {})}
     with _ours(release, properties) if who == "ours" else _apache(release, path, properties) as bootstrap:
         yield bootstrap
 

@@ -91,7 +91,7 @@ def conversation(client, topic):
 
 def written(client, topic):
     """The offset, None while the leader does not know that it is the one."""
-    data = PartitionProduceData(index=1, records=bytes(batch(b"value", timestamp=1_700_000_000_000)))
+    data = PartitionProduceData(index=1, records=bytes(batch(b"value", timestamp=int(time.time() * 1000))))
     request = ProduceRequest(acks=-1, timeout_ms=5000, topic_data=[TopicProduceData(name=topic, partition_data=[data])])
     answer = client.ask(leader(topic, 1), request, version=9).responses[0].partition_responses[0]
     assert answer.error_code == 0 or errors.by_code(answer.error_code).retriable

@@ -635,17 +635,17 @@ class TestGroups:
     def test_who_does_not_poll_leaves_and_comes_back(self, cluster, group, kind, caplog):
         topic = cluster.topic(1, 2)
         listener = Told()
-        with cluster.consumer(group=group, kind=kind, max_poll_interval_ms=700, max_poll_records=1) as consumer:
+        with cluster.consumer(group=group, kind=kind, max_poll_interval_ms=2000, max_poll_records=1) as consumer:
             consumer.subscribe(topic, listener=listener)
             assert offsets(read(consumer, 1)) == [0]
+            caplog.clear()  # a machine that is busy enough may have stalled it before
             until(lambda: consumer.state, lambda state: state == "expired")
             assert caplog.text.count("max.poll.interval.ms") == 1
             with pytest.raises((CommitFailed, errors.RebalanceInProgress)):
                 consumer.commit()
             seen = polled_until([consumer], lambda: consumer.state == "stable" and len(consumer.assignment()) == 1)
             assert ("lost", places(topic, 1)) in listener.told and listener.told[-1][0] == "assigned"
-            while not seen:
-                seen += consumer.poll(0.1)
+            seen = seen or read(consumer, 1)
             assert seen[0].offset in (0, 1)
 
     def test_a_rebalance_by_hand(self, cluster, group):

@@ -25,6 +25,7 @@ kafka_python = pytest.importorskip("kafka", reason="pip install kafka-python")
 
 SECONDS_MAX = 20
 PARTITIONS = 3
+TOPICS_AT_ONCE = 20
 
 _numbers = count()
 
@@ -50,11 +51,15 @@ def producer(cluster):
 
 @pytest.fixture(scope="module")
 def topics(admin):
-    """Enough for all tests, made at once: a topic at a time is what Kafka takes long for."""
-    names = [f"topic-{number}" for number in range(80)]
-    for start in range(0, len(names), 20):
-        admin.create_topics(names[start : start + 20], timeout=30).raise_any()
-    return iter(names)
+    """As many as the tests need, made many at once: a topic at a time is what Kafka takes long for."""
+
+    def made():
+        for start in count(0, TOPICS_AT_ONCE):
+            names = [f"topic-{number}" for number in range(start, start + TOPICS_AT_ONCE)]
+            admin.create_topics(names, timeout=30).raise_any()
+            yield from names
+
+    return made()
 
 
 @pytest.fixture

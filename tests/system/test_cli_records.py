@@ -15,7 +15,7 @@ NOON_MS = 1_700_000_000_000
 
 @pytest.fixture(scope="module")
 def odradek(tmp_path_factory):
-    with started.broker() as (host, port):
+    with started.broker(properties={"log.retention.ms": -1}) as (host, port):  # the records are years old
         yield Shell(f"{host}:{port}", tmp_path_factory.mktemp("home"))
 
 
@@ -188,7 +188,7 @@ def test_a_copy(odradek, tmp_path):
     assert "narrow has 1 partition" in odradek.refused("copy", "here", "narrow")
     odradek("copy", "here", "narrow", "--partition", "key", "--grep", "v[12]")
     assert odradek("consume", "narrow", "--tail", "9") == "v1\nv2\n"
-    with started.broker() as (host, port):
+    with started.broker(properties={"log.retention.ms": -1}) as (host, port):  # the records are years old
         odradek("copy", "here", "here", "--into-bootstrap", f"{host}:{port}", "--create")
         assert odradek("-b", f"{host}:{port}", "consume", "here", "--tail", "9") == "v0\nv1\nv2\nv3\n"
 

@@ -26,6 +26,7 @@ from odradek.protocol.messages.k19_create_topics import CreatableTopic, CreateTo
 from odradek.protocol.messages.k22_init_producer_id import InitProducerIdRequest
 from odradek.records.batch import batches
 
+BEGAN_MS = int(time.time() * 1000)  # of records: older ones would go by retention
 KILLS = int(os.environ.get("ODRADEK_KILLS", "12"))
 PARTITIONS = 4
 PRODUCERS = 3
@@ -134,7 +135,7 @@ class Producer(threading.Thread):
         return send
 
     def request(self, send):
-        records = bytes(batch(*send.values, producer=self.producer_id, sequence=send.sequence))
+        records = bytes(batch(*send.values, timestamp=BEGAN_MS, producer=self.producer_id, sequence=send.sequence))
         data = PartitionProduceData(index=self.partition[1], records=records)
         topics = [TopicProduceData(name="t", partition_data=[data])]
         return ProduceRequest(acks=-1, timeout_ms=5000, topic_data=topics)

@@ -2,6 +2,7 @@
 
 import contextlib
 import socket
+import time
 
 from odradek.protocol import whole
 from odradek.protocol.messages.header import RequestHeader
@@ -47,4 +48,4 @@ class Wire:
 
 
 def records(*values):
-    return build(list(values), default_timestamp=1_700_000_000_000).data
+    return build(list(values), default_timestamp=int(time.time() * 1000)).data

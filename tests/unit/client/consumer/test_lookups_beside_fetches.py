@@ -15,7 +15,7 @@ SENT_MS = 1_700_000_000_000
 
 @pytest.fixture(scope="module")
 def broker():
-    with Broker() as broker:
+    with Broker(config={"log.retention.ms": -1}) as broker:  # the records are years old
         broker.create_topic(PLACE.topic)
         with KafkaProducer(bootstrap_servers=broker.bootstrap) as producer:
             for number in range(3):
