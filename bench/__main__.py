@@ -19,6 +19,7 @@ PARTS = {
     "sessions": "idle fetch sessions beside Apache Kafka",
     "clients_produce": "producing beside other Python clients",
     "clients_consume": "consuming beside other Python clients",
+    "spark": "reading topics in Spark beside its own connector",
 }
 
 
