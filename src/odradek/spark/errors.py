@@ -26,3 +26,11 @@ class DataLossError(SourceError):
 
 def about(place: TopicPartition) -> str:
     return f"topic {place.topic} partition {place.partition}"
+
+
+class SinkColumnError(ValueError):
+    """Columns that cannot be written: which, and what they should be."""
+
+
+class SinkError(RuntimeError):
+    """Rows that were not written: where, and why."""
