@@ -851,6 +851,18 @@ class TestAsyncio:
         assert self.run(cluster, work) == list(range(100))
         assert values(read(topic)) == [b"%d" % number for number in range(100)]
 
+    def test_a_transaction_is_prepared_here_and_committed_elsewhere(self, cluster, topic, read):
+        async def work(client):
+            await client.init_transactions()
+            await client.begin_transaction()
+            await client.send(topic, b"v")
+            prepared = await client.prepare_transaction()
+            async with aio.AdminClient(bootstrap_servers=cluster) as admin:
+                (await admin.complete_transactions([prepared], is_commit=True)).raise_any()
+
+        self.run(cluster, work, transactional_id=f"id-{next(_numbers)}")
+        assert committed(read, topic, 1) == [b"v"]
+
     def test_send_and_wait(self, cluster, topic):
         assert self.run(cluster, lambda client: client.send_and_wait(topic, b"v", partition=2)).partition == 2
 

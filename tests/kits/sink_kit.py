@@ -1,6 +1,5 @@
 """Writing with Spark in tests: frames to a topic, and a stream whose batches are always the same."""
 
-import time
 from pathlib import Path
 
 EXACTLY_ONCE = {"odradek.sink.guarantee": "exactly-once"}
@@ -59,43 +58,24 @@ def failing(bootstrap, topic, *, attempts, notes=None):
     return rows
 
 
-def started(frame, bootstrap, topic, checkpoint, **options):
+def run_batch(frame, bootstrap, topic, checkpoint, mode="append", **options):
+    """One batch of a `numbered` stream, from its checkpoint, and before it the last one again if that was not noted as
+    done. Raises what it has failed with.
+    """
     writer = frame.writeStream.format("odradek").option("kafka.bootstrap.servers", bootstrap).option("topic", topic)
-    writer = writer.options(**options).option("checkpointLocation", str(checkpoint)).outputMode("append")
-    return writer.trigger(processingTime="0 seconds").start()
-
-
-def run_past(query, batch):
-    """Lets the query finish this batch, and stops it; raises what it has failed with."""
-    deadline = time.monotonic() + WAIT_S_MAX
+    writer = writer.options(**options).option("checkpointLocation", str(checkpoint)).outputMode(mode)
+    query = writer.trigger(availableNow=True).start()
     try:
-        while not (query.lastProgress and query.lastProgress["batchId"] >= batch):
-            if query.exception() is not None:
-                raise query.exception()
-            assert time.monotonic() < deadline, f"batch {batch} was not finished"
-            time.sleep(0.05)
+        assert query.awaitTermination(WAIT_S_MAX), "the batch did not end"
     finally:
         query.stop()
 
 
-def failure(query):
-    """What the query has failed with, when it has."""
-    deadline = time.monotonic() + WAIT_S_MAX
-    try:
-        while query.exception() is None:
-            assert time.monotonic() < deadline, "the query runs on"
-            time.sleep(0.05)
-        return str(query.exception())
-    finally:
-        query.stop()
-
-
-def last_batch(checkpoint):
-    """The last one that Spark has noted as done."""
-    return max(int(path.name) for path in (Path(checkpoint) / "commits").iterdir() if path.name.isdigit())
+def forget_commit(checkpoint, batch):
+    """Takes the note that a batch is done out of a checkpoint: as if the driver had died before."""
+    forget(checkpoint, "commits", batch)
 
 
 def forget(checkpoint, what, batch):
-    """Takes the note of a batch out of a checkpoint: as if the driver had died before."""
     for name in (str(batch), f".{batch}.crc"):
         (Path(checkpoint) / what / name).unlink(missing_ok=True)

@@ -32,14 +32,14 @@ def numbers(broker):
 
 
 @pytest.fixture
-def start(spark, broker, tmp_path):
-    """A query over always the same batches, from the checkpoint of this test."""
+def run(spark, broker, tmp_path):
+    """One batch of a query whose batches are always the same, from the checkpoint of this test."""
 
-    def start(topic, rows=ROWS, tasks=2, **options):
-        frame = sink_kit.numbered(spark, rows, tasks)
-        return sink_kit.started(frame, broker.bootstrap, topic, tmp_path, **sink_kit.EXACTLY_ONCE, **options)
+    def run(topic, frame=None):
+        frame = sink_kit.numbered(spark, ROWS, 2) if frame is None else frame
+        sink_kit.run_batch(frame, broker.bootstrap, topic, tmp_path, **sink_kit.EXACTLY_ONCE)
 
-    return start
+    return run
 
 
 def open_transactions(admin):
@@ -71,58 +71,50 @@ def test_an_upstream_that_fails_midway_leaves_nothing_to_be_seen(spark, broker, 
     assert numbers(topic, "read_uncommitted"), "something was written, and is not seen"
 
 
-def test_a_batch_that_is_replayed_writes_nothing_twice(start, new_topic, numbers, tmp_path):
+def test_a_batch_that_is_replayed_writes_nothing_twice(run, new_topic, numbers, tmp_path):
     """The driver dies after the last EndTxn and before Spark has noted the batch."""
     topic = new_topic(partitions=3)
-    sink_kit.run_past(start(topic), 1)
-    last = sink_kit.last_batch(tmp_path)
-    sink_kit.forget(tmp_path, "commits", last)
-    sink_kit.run_past(start(topic), last + 1)
-    assert numbers(topic) == list(range(ROWS * (sink_kit.last_batch(tmp_path) + 1)))
+    for _ in range(2):
+        run(topic)
+    sink_kit.forget_commit(tmp_path, 1)
+    run(topic)
+    assert numbers(topic) == list(range(3 * ROWS))
 
 
 @pytest.mark.parametrize("is_ended", [True, False], ids=["aborted by the driver", "left open"])
-def test_a_driver_that_dies_between_two_ends(start, broker, new_topic, numbers, tmp_path, is_ended):
+def test_a_driver_that_dies_between_two_ends(run, broker, new_topic, numbers, is_ended):
     """One task's transaction is committed and the other's is not: the replay writes the second one alone. If the driver
     lives long enough it aborts what it could not commit; if not, the next attempt does.
     """
     topic = new_topic(partitions=3)
     passes = broker.faults.on("EndTxn").delay(1, times=1)
     refused = broker.faults.on("EndTxn").error("PRODUCER_FENCED", times=1 if is_ended else None)
-    with passes, refused:
-        said = sink_kit.failure(start(topic))
-    assert "batch 0: 1 transactions could not be committed" in said
-    assert "kafka.transaction.timeout.ms=900000, which has to be more than a batch takes" in said
-    half = numbers(topic)
-    assert len(half) == ROWS // 2, "the first of the two was committed"
-    sink_kit.run_past(start(topic), 1)
-    assert numbers(topic) == list(range(ROWS * (sink_kit.last_batch(tmp_path) + 1)))
+    with passes, refused, pytest.raises(Exception, match="batch 0: 1 transactions could not be committed") as raised:
+        run(topic)
+    assert "kafka.transaction.timeout.ms=900000, which has to be more than a batch takes" in str(raised.value)
+    assert len(numbers(topic)) == ROWS // 2, "the first of the two was committed"
+    run(topic)
+    assert numbers(topic) == list(range(2 * ROWS))
 
 
-def test_tasks_without_rows_are_replayed_as_well(spark, broker, new_topic, numbers, tmp_path):
+def test_tasks_without_rows_are_replayed_as_well(spark, run, new_topic, numbers, tmp_path):
     topic = new_topic()
-    frame = sink_kit.numbered(spark, 10, 2).where("cast(value as int) % 10 < 5")  # the second task has none
-
-    def start():
-        return sink_kit.started(frame, broker.bootstrap, topic, tmp_path, **sink_kit.EXACTLY_ONCE)
-
-    sink_kit.run_past(start(), 1)
-    last = sink_kit.last_batch(tmp_path)
-    sink_kit.forget(tmp_path, "commits", last)
-    sink_kit.run_past(start(), last)
-    done = 10 * (sink_kit.last_batch(tmp_path) + 1)
-    assert numbers(topic) == [number for number in range(done) if number % 10 < 5]
+    frame = sink_kit.numbered(spark, 10, 2).where("cast(value as int) % 10 < 5")  # all in one of the two tasks, or both
+    run(topic, frame)
+    sink_kit.forget_commit(tmp_path, 0)
+    run(topic, frame.where("cast(value as int) >= 10"))  # now the first batch has none at all
+    assert numbers(topic) == [0, 1, 2, 3, 4, 10, 11, 12, 13, 14]
 
 
-def test_a_checkpoint_that_is_older_than_the_topic_is_refused(start, new_topic, numbers, tmp_path):
+def test_a_checkpoint_that_is_older_than_the_topic_is_refused(run, new_topic, numbers, tmp_path):
     topic = new_topic()
-    sink_kit.run_past(start(topic), 2)
-    before = numbers(topic)
-    last = sink_kit.last_batch(tmp_path)
-    for what, batch in (("commits", last), ("offsets", last), ("offsets", last + 1), ("commits", last - 1)):
+    for _ in range(3):
+        run(topic)
+    for what, batch in (("commits", 2), ("offsets", 2), ("commits", 1)):
         sink_kit.forget(tmp_path, what, batch)
-    assert "the checkpoint is older than what is in the topic" in sink_kit.failure(start(topic))
-    assert numbers(topic) == before
+    with pytest.raises(Exception, match="the checkpoint is older than what is in the topic"):
+        run(topic)
+    assert numbers(topic) == list(range(3 * ROWS))
 
 
 # Two attempts of one task, without Spark in between
@@ -150,6 +142,16 @@ def part(new_topic):
 def test_the_name_of_a_part():
     assert exactly_once.part_of(None, "query", 3, 7) == ("odradek-spark-query-3", 7)
     assert exactly_once.part_of("mine", "query", 0, None) == ("mine-query-0", None)
+
+
+def test_a_worker_keeps_the_producers_of_the_last_few_parts(broker, new_topic, part):
+    """Closed or not, what they have prepared can be committed."""
+    topic = new_topic()
+    parts = [part._replace(transactional_id=f"{part.transactional_id}-{number}") for number in range(6)]
+    told = [attempt(broker, each, [number], topic) for number, each in enumerate(parts)]
+    assert len(clients._producers) == clients.KEPT_MAX
+    exactly_once.commit(told[0][0], [prepared for _, prepared in told], "batch 7")
+    assert len(spark_kit.records_of(broker.bootstrap, topic)) == 6
 
 
 def test_a_zombie_is_fenced(broker, new_topic, part, numbers):

@@ -44,8 +44,8 @@ def test_a_topic_is_only_added_to(broker, frame, refused, new_topic):
 
 def test_a_stream_is_refused_as_a_frame_is(spark, broker, new_topic, tmp_path):
     frame = sink_kit.numbered(spark, rows=1).selectExpr("value as key")
-    query = sink_kit.started(frame, broker.bootstrap, new_topic(), tmp_path)
-    assert "SinkColumnError: there is no column value" in sink_kit.failure(query)
+    with pytest.raises(Exception, match="SinkColumnError: there is no column value"):
+        sink_kit.run_batch(frame, broker.bootstrap, new_topic(), tmp_path)
 
 
 def test_a_row_without_a_topic(spark, refused):

@@ -36,8 +36,8 @@ def transactional_producer(configs: Configs, transactional_id: str) -> Producer:
     named = {**configs, "transactional.id": transactional_id}
     found = _kept(_producers, named, lambda: KafkaProducer(named))
     _producers[_key(named)] = _producers.pop(_key(named))  # the last one used is the last one closed
-    others = [key for key in _producers if ("transactional.id", transactional_id) not in key[1]]
-    for key in [key for key in others if "transactional.id" in dict(key[1])][: -KEPT_MAX + 1]:
+    kept = [key for key in _producers if key[0] == os.getpid() and "transactional.id" in dict(key[1])]
+    for key in kept[:-KEPT_MAX]:
         _producers.pop(key).close(CLOSE_SECONDS)
     return found
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 TIMEOUT = "transaction.timeout.ms"
 TIMEOUT_MS = 900_000  # what brokers allow without being told otherwise: a batch is larger than most transactions
 PREFIX = "odradek-spark"
+ABORT_SECONDS_MAX = 10  # what has failed is to be told soon, and nothing depends on the abort
 
 Configs = Mapping[str, str]
 
@@ -107,4 +108,4 @@ def commit(configs: Configs, transactions: "Iterable[PreparedTransaction]", what
 
 def abort(configs: Configs, transactions: "Iterable[PreparedTransaction]") -> None:
     """As many as can be: those that are left are aborted by the next attempt, or when their time is up."""
-    clients.admin(configs).complete_transactions(transactions, is_commit=False)
+    clients.admin(configs).complete_transactions(transactions, is_commit=False, timeout=ABORT_SECONDS_MAX)
