@@ -3,6 +3,7 @@ same two. Most of it is tables: what is asked for, the error that it gets, and w
 """
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import clusters
@@ -55,6 +56,11 @@ PROPERTIES = {
     "super.users": "User:ANONYMOUS",
     "transaction.state.log.num.partitions": "2",
 }
+OF_SHARE_GROUPS = {  # 4.3 has them: one broker keeps their state
+    "share.coordinator.state.topic.min.isr": "1",
+    "share.coordinator.state.topic.num.partitions": "2",
+    "share.coordinator.state.topic.replication.factor": "1",
+}
 TOPIC, COMPACTED, COLLIDED, GROUP = "the-topic", "the-compacted-topic", "a.name_with.both", "the-group"
 HERE = TopicPartition(TOPIC, 0)
 REPLICA = TopicPartitionReplica(TOPIC, 0, 1)
@@ -66,9 +72,10 @@ SHA_256, SHA_512 = ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512
 @pytest.fixture(scope="module", params=clusters.KINDS)
 def asked(request, tmp_path_factory):
     """An admin client of a broker that has two topics, and a group that has committed an offset."""
-    path = tmp_path_factory.mktemp("outcomes") / "dir"
+    path, release = tmp_path_factory.mktemp("outcomes") / "dir", request.param.split()[1]
+    properties = PROPERTIES | (OF_SHARE_GROUPS if release == "4.3" else {})
     with (
-        clusters.cluster_of(request.param, path, PROPERTIES) as bootstrap,
+        clusters.cluster_of(request.param, path, properties) as bootstrap,
         AdminClient(bootstrap_servers=bootstrap, default_api_timeout_ms=20_000) as admin,
     ):
         compacted = NewTopic(COMPACTED, 1, 1, {"cleanup.policy": "compact"})
@@ -77,7 +84,7 @@ def asked(request, tmp_path_factory):
         ).raise_any()
         until(lambda: len(admin.describe_topics([TOPIC, COMPACTED]).values_ok) == 2)
         admin.alter_group_offsets(GROUP, {HERE: 0}, timeout=SECONDS_MAX).raise_any()
-        yield SimpleNamespace(admin=admin, bootstrap=bootstrap, release=request.param.split()[1])
+        yield SimpleNamespace(admin=admin, bootstrap=bootstrap, release=release)
 
 
 @pytest.fixture
@@ -1213,3 +1220,59 @@ class TestCluster:
     def test_it_has_one_id_for_all_who_ask(self, asked):
         with AdminClient(bootstrap_servers=asked.bootstrap) as other:
             assert other.describe_cluster().cluster_id == asked.admin.describe_cluster().cluster_id
+
+
+class TestShareGroups:
+    """They came with 4.x: a broker of 3.3 has no such request."""
+
+    def begins(self, admin, group):
+        return {
+            place: found.start_offset for place, found in admin.list_share_group_offsets({group: None})[group].items()
+        }
+
+    def test_where_one_begins_is_set_told_and_deleted(self, admin, is_newer):
+        outcome = error_of(admin.alter_share_group_offsets, "shares", {HERE: 0, TopicPartition(TOPIC, 1): 5})
+        if not is_newer:
+            assert_refused(outcome, errors.UnsupportedVersion)
+            return
+        assert outcome is None
+        assert self.begins(admin, "shares") == {HERE: 0, TopicPartition(TOPIC, 1): 5}
+        admin.delete_share_group_offsets("shares", [TOPIC]).raise_any()
+        assert self.begins(admin, "shares") == {}
+
+    def test_one_without_members_is_described_and_deleted(self, admin, is_newer):
+        if not is_newer:
+            assert_refused(error_of(admin.describe_share_groups, ["idle-shares"]), errors.UnsupportedVersion)
+            return
+        admin.alter_share_group_offsets("idle-shares", {HERE: 0}).raise_any()
+        found = admin.describe_share_groups(["idle-shares"])["idle-shares"]
+        assert (found.state, found.members, found.coordinator) == ("Empty", (), 1)
+        assert admin.list_groups(kinds=["share"])["idle-shares"].state == "Empty"
+        admin.delete_groups(["idle-shares"]).raise_any()
+        assert_refused(error_of(admin.describe_share_groups, ["idle-shares"]), errors.GroupIdNotFound)
+
+    def test_each_partition_has_its_own_outcome(self, admin, is_newer):
+        absent = TopicPartition("nobody-knows-it", 0)
+        if not is_newer:
+            assert_refused(error_of(admin.alter_share_group_offsets, "shares-2", {HERE: 0}), errors.UnsupportedVersion)
+            return
+        done = admin.alter_share_group_offsets("shares-2", {HERE: 0, absent: 0})
+        assert set(done.values_ok) == {HERE} and type(done.errors[absent]) is errors.UnknownTopicOrPartition
+
+    def test_the_kinds_do_not_mix(self, admin, is_newer):
+        if not is_newer:
+            assert_refused(error_of(admin.describe_share_groups, [GROUP]), errors.UnsupportedVersion)
+            return
+        assert_refused(error_of(admin.describe_share_groups, [GROUP]), errors.GroupIdNotFound)
+        assert isinstance(error_of(admin.alter_share_group_offsets, GROUP, {HERE: 0}), errors.KafkaError)
+
+
+class TestThreads:
+    def test_many_calls_at_once(self, admin):
+        with ThreadPoolExecutor(8) as pool:
+            named = list(pool.map(lambda _: set(admin.list_topics()), range(20)))
+            told = list(
+                pool.map(lambda number: admin.list_offsets({TopicPartition(TOPIC, number % 3): LATEST}), range(20))
+            )
+        assert all(TOPIC in each for each in named)
+        assert not any(each.errors for each in told)
