@@ -549,6 +549,21 @@ OF_4_3 = {  # what 3.3 says, what 4.3 says
         errors.UnsupportedVersion,
         errors.VoterNotFound,
     ),
+    "a vote of a voter's other disk": (
+        lambda admin: admin.remove_raft_voter(1, VOTER),
+        errors.UnsupportedVersion,
+        errors.VoterNotFound,
+    ),
+    "a vote of no disk": (
+        lambda admin: admin.remove_raft_voter(1, "AAAAAAAAAAAAAAAAAAAAAA"),
+        errors.UnsupportedVersion,
+        errors.InvalidRequest,
+    ),
+    "the only vote": (
+        lambda admin: admin.remove_raft_voter(1, admin.describe_metadata_quorum().voters[0].directory_id),
+        errors.UnsupportedVersion,
+        errors.VoterNotFound,
+    ),
     "an unknown share group": (
         lambda admin: admin.describe_share_groups(["nobody"]),
         errors.UnsupportedVersion,

@@ -261,12 +261,24 @@ def test_what_an_envelope_may_not_hold(controller: Controller) -> None:
 def test_delegation_tokens_and_voters(controller: Controller) -> None:
     response = controller.ask(CreateDelegationTokenRequest(), 2)
     assert (response.error_code, response.principal_name) == (61, "ANONYMOUS")
-    controller.harness.quorum.voters = VoterSet([Voter(1, endpoints=(VoterEndpoint("CONTROLLER", "localhost", 9),))])
+    disk = bytes(15) + b"\x01"
+    controller.harness.quorum.voters = VoterSet([Voter(1, disk, (VoterEndpoint("CONTROLLER", "localhost", 9),))])
     elsewhere = Listener(name="ELSEWHERE", host="localhost", port=9)
-    asked = AddRaftVoterRequest(cluster_id=None, voter_id=5, listeners=[elsewhere])
-    assert controller.ask(asked, 0).error_code == 42
-    asked.listeners[0].name = "CONTROLLER"
-    assert controller.ask(asked, 0).error_code == 7, "nobody has such a voter yet"
+    added = AddRaftVoterRequest(cluster_id=None, voter_id=5, voter_directory_id=disk, listeners=[elsewhere])
+    assert controller.ask(added, 0).error_code == 42
+    added.listeners[0].name = "CONTROLLER"
+    assert controller.ask(added, 0).error_code == 7, "nobody has such a voter yet"
+    added.voter_id = 1
+    told = "ReplicaKey(id=1, directoryId=AAAAAAAAAAAAAAAAAAAAAQ)"
+    answer = controller.ask(added, 0)
+    assert answer.error_code == 126
+    assert answer.error_message == f"The voter id for {told} is already part of the set of voters [{told}]."
+    removed = RemoveRaftVoterRequest(cluster_id=None, voter_id=1, voter_directory_id=disk)
+    answer = controller.ask(removed, 0)
+    assert answer.error_code == 127
+    assert answer.error_message == f"Cannot remove voter {told} from the set of voters [{told}]"
     controller.harness.quorum.kraft_version = 0
-    assert controller.ask(AddRaftVoterRequest(cluster_id=None, voter_id=5), 0).error_code == 35
+    assert controller.ask(added, 0).error_code == controller.ask(removed, 0).error_code == 35
+    added.voter_directory_id = removed.voter_directory_id = bytes(16)
+    assert controller.ask(added, 0).error_code == controller.ask(removed, 0).error_code == 42, "no directory"
     assert controller.ask(RemoveRaftVoterRequest(cluster_id="other", voter_id=5), 0).error_code == 104
