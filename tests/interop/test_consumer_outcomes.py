@@ -62,7 +62,7 @@ WRONG_USE = {
     "subscription to nothing that is a name": (
         lambda consumer, place: consumer.subscribe(None),
         TypeError,
-        "topics is None",
+        "give names, or a pattern",
     ),
     "members of no group": (
         lambda consumer, place: (consumer.unsubscribe(), consumer.subscribe([place.topic])),
