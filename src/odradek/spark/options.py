@@ -6,7 +6,7 @@ Option names are read without regard to case, as everywhere in Spark. Needs no p
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
@@ -163,7 +163,7 @@ class SourceOptions:
     committed_group: str | None
     pushes_down: bool
     client_id: str
-    clients: Mapping[str, str]
+    clients: Mapping[str, str] = field(repr=False)  # passwords are among them
 
     @property
     def is_read_committed(self) -> bool:
@@ -187,7 +187,7 @@ class SinkOptions:
     topic: str | None
     guarantee: str
     transactional_id_prefix: str | None
-    clients: Mapping[str, str]
+    clients: Mapping[str, str] = field(repr=False)  # passwords are among them
 
     @property
     def is_exactly_once(self) -> bool:
@@ -228,9 +228,9 @@ def source_options(options: Mapping[str, str], is_streaming: bool) -> SourceOpti
 
 def includes_headers(options: Mapping[str, str]) -> bool:
     """Asked before it is known what kind of query it is: a name that no kind has is refused here already."""
-    for name, text in options.items():
+    for name in options:
         if name.lower() not in BY_NAME:
-            _refuse_unknown(name, text, STREAM)
+            _refuse_unknown(name, STREAM)
     given = {name.lower(): text for name, text in options.items()}
     return boolean("includeHeaders", given.get("includeheaders", "false"))
 
@@ -268,7 +268,7 @@ def _parsed(options: Mapping[str, str], use: str) -> dict[str, Any]:
     for name, text in options.items():
         option = BY_NAME.get(name.lower())
         if option is None:
-            _refuse_unknown(name, text, use)
+            _refuse_unknown(name, use)
         elif use not in option.uses:
             raise SparkOptionError(option.name, text, f"not for a {use}: it is for {_spoken(option.uses)}")
         else:
@@ -280,15 +280,16 @@ def _spoken(uses: Iterable[str]) -> str:
     return " or ".join(f"a {use}" for use in sorted(uses))
 
 
-def _refuse_unknown(name: str, text: str, use: str) -> None:
+def _refuse_unknown(name: str, use: str) -> None:
+    """Without the value, which may be the password of a name that was misspelt."""
     if name.lower().startswith(PREFIX):
         return  # the table of the client knows it, or refuses it
     near = get_close_matches(name.lower(), [each for each, option in BY_NAME.items() if use in option.uses], 1, 0.7)
     kafkas = {*CONSUMER_TABLE.at(RELEASE), *PRODUCER_TABLE.at(RELEASE)}
     if name.lower() in kafkas:
-        raise SparkOptionError(name, text, f"there is none of this name; did you mean kafka.{name.lower()}?")
+        raise SparkOptionError(name, None, f"there is none of this name; did you mean kafka.{name.lower()}?")
     hint = f"; did you mean {BY_NAME[near[0]].name}?" if near else "; docs/spark.md has them all"
-    raise SparkOptionError(name, text, f"there is none of this name for a {use}{hint}")
+    raise SparkOptionError(name, None, f"there is none of this name for a {use}{hint}")
 
 
 def _starting(found: Mapping[str, Any], is_streaming: bool) -> OffsetRule:
@@ -338,7 +339,7 @@ def _checked_clients(options: Mapping[str, str], table: Table, fixed: Mapping[st
         if name not in known:
             near = get_close_matches(name, sorted(known), 1)
             hint = f"; did you mean {PREFIX}{near[0]}?" if near else ""
-            raise SparkOptionError(f"{PREFIX}{name}", value, f"no config of a client for a {use}{hint}")
+            raise SparkOptionError(f"{PREFIX}{name}", None, f"no config of a client for a {use}{hint}")
     try:
         client_config(table, given, {})
     except ConfigError as error:

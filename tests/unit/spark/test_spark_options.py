@@ -145,6 +145,11 @@ def test_an_unknown_name_is_refused_with_a_suggestion(name, hint):
             checked.includes_headers({**BASE, name: "1"})
 
 
+@pytest.mark.parametrize("name", ["sasl.jaas.config", "kafka.sasl.jaas.confg", "kafka.ssl.key.passwort", "passwort"])
+def test_the_value_of_an_unknown_name_is_not_told(name):
+    assert "hunter2" not in refusal({**BASE, name: "hunter2"})
+
+
 @pytest.mark.parametrize(
     "name", ["auto.offset.reset", "key.deserializer", "value.deserializer", "enable.auto.commit", "interceptor.classes"]
 )

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+import started
 from odradek import AdminClient, KafkaProducer, TopicPartition
 from odradek.spark import options as checked
 from odradek.spark.errors import DataLossError, SourceError, SparkOptionError
@@ -16,6 +17,7 @@ from odradek.spark.source.planning import OffsetRange, ranges_between
 from odradek.spark.source.stream_progress import StreamProgress
 from odradek.spark.source.task_reading import RangeReading, consumer_configs
 from odradek.testing import Broker
+from sasl_listener import sasl_properties
 
 WAIT_S = 60
 ALL = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
@@ -384,3 +386,32 @@ def test_a_client_is_kept_for_the_next_task_and_dropped_when_one_has_failed(brok
         raise RuntimeError("the task")
     with client_cache.borrowed(configs, is_retry=False) as fourth:
         assert fourth is not second
+
+
+LOGIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="{}" password="{}";'
+
+
+def test_driver_and_task_log_in_as_the_options_say(tmp_path):
+    with started.broker(config=sasl_properties("4.3", tmp_path), data=tmp_path / "data") as (host, port):
+        configs = {
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "PLAIN",
+            "bootstrap.servers": f"{host}:{port}",
+        }
+        admin_configs = {**configs, "sasl.jaas.config": LOGIN.format("admin", "admin-secret")}
+        with AdminClient(admin_configs) as client:
+            client.create_topic("secret", partitions=1)
+        with KafkaProducer(admin_configs) as producer:
+            producer.send("secret", b"whisper").result(WAIT_S)
+
+        def source(password="alice-secret", **more):
+            login = LOGIN.format("alice", password)
+            given = {f"kafka.{name}": value for name, value in {**configs, "sasl.jaas.config": login}.items()}
+            return checked.source_options({**given, "subscribe": "secret", **more}, is_streaming=True)
+
+        cluster = ClusterOffsets(source(startingOffsets="earliest"))
+        assert cluster.latest(cluster.topics().partitions) == {("secret", 0): 1}
+        cluster.close()
+        assert rows(source, TopicPartition("secret", 0), 0, 1, ("value",)) == [(b"whisper",)]
+        with pytest.raises(SourceError, match=r"(?i)authentication"):
+            ClusterOffsets(source("wrong")).topics()
