@@ -25,6 +25,7 @@ from odradek.consumer import (
     RecordDeserializationError,
     Wakeup,
 )
+from patience import Patience
 
 kafka_python = pytest.importorskip("kafka", reason="pip install kafka-python")
 
@@ -230,7 +231,8 @@ class TestAssigned:
                 seen += more
             assert not consumer.poll(0.1)
             consumer.resume([first])
-            while len(seen) < 10:
+            in_time = Patience()
+            while in_time() and len(seen) < 10:
                 seen += consumer.poll(5)
             assert offsets(each for each in seen if each.partition == 0) == [0, 1, 2, 3, 4]
 
@@ -512,7 +514,8 @@ class TestGroups:
             assert one.assignment() | two.assignment() == set(places(topic, 4))
             for number in range(4):
                 cluster.write(topic, number, first=2)
-            while len(seen) < 12:
+            in_time = Patience()
+            while in_time() and len(seen) < 12:
                 seen += polled_until([one, two], lambda: True) or [*one.poll(0.1), *two.poll(0.1)]
             assert sorted((each.partition, each.offset) for each in seen) == [
                 (p, n) for p in range(4) for n in range(3)

@@ -6,6 +6,7 @@ from test_client_interrupts import STRIKES
 from client_programs import run_program, runs_well, seconds_to_end
 from odradek import AdminClient, KafkaConsumer, TopicPartition
 from odradek.testing import Broker
+from patience import Patience
 
 SOON_SECONDS = 3
 EXIT_SECONDS_MAX = 6  # five to deliver, and one to end
@@ -42,7 +43,8 @@ def read(bootstrap, topic):
         consumer.assign([place])
         consumer.seek_to_beginning(place)
         end = consumer.end_offsets([place])[place]
-        while consumer.position(place) < end:
+        in_time = Patience()
+        while in_time() and consumer.position(place) < end:
             found += [record.value for record in consumer.poll(1.0)]
     return found
 

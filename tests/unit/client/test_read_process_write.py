@@ -6,6 +6,7 @@ import pytest
 
 from odradek import KafkaConsumer, KafkaProducer, TopicPartition, aio, errors
 from odradek.testing import Broker
+from patience import Patience
 
 SECONDS_MAX = 30
 
@@ -59,7 +60,8 @@ def test_what_an_aborted_one_has_read_comes_again_and_counts_once(broker, topics
         KafkaConsumer(source, **configs(broker, source)) as consumer,
     ):
         writer.send(source, b"before").result(SECONDS_MAX)
-        while not consumer.assignment():
+        in_time = Patience()
+        while in_time() and not consumer.assignment():
             consumer.poll(0.1)
         assert consumer.position(TopicPartition(source, 0)) == 1, "nothing is committed, so it begins at the end"
         producer.init_transactions()

@@ -9,6 +9,7 @@ import pytest
 from odradek import KafkaConsumer, KafkaProducer, TopicPartition, errors
 from odradek.client.wait_log import TELL_AFTER_MS, TELL_AGAIN_MS, WaitLog
 from odradek.testing import Broker
+from patience import Patience
 
 SECONDS_MAX = 30
 
@@ -93,7 +94,8 @@ def test_errors_of_who_waits_for_a_broker_name_the_cause():
             bootstrap_servers=where, buffer_memory=40_000, max_block_ms=500, linger_ms=0, delivery_timeout_ms=40_000
         )
         producer.send("t", b"1").result(SECONDS_MAX)
-        while not consumer.assignment():
+        in_time = Patience()
+        while in_time() and not consumer.assignment():
             consumer.poll(0.1)
         running.kill()
         with pytest.raises(errors.RequestTimedOut, match=f"not committed within 0.5 s: .*{where}"):

@@ -14,6 +14,7 @@ from odradek.config.errors import ConfigError
 from odradek.consumer import ConsumerInterceptor
 from odradek.reactor.loop import Loop
 from odradek.testing import Broker
+from patience import Patience
 
 NOBODY = "127.0.0.1:1"  # where nobody listens
 PLACE = TopicPartition("t", 0)
@@ -184,7 +185,8 @@ def test_a_wakeup_takes_no_records_with_it(broker):
     ) as consumer:
         consumer.assign([PLACE])
         seen = list(consumer.poll(10))
-        while len(seen) < 200:
+        in_time = Patience()
+        while in_time() and len(seen) < 200:
             consumer.wakeup()
             with pytest.raises(Wakeup):
                 consumer.poll(10)
@@ -233,7 +235,8 @@ class Configured(ConsumerInterceptor):
 def test_an_idle_consumer_sleeps(broker, monkeypatch):
     """It turns some times a second: heartbeats and held fetches."""
     with KafkaConsumer("t", bootstrap_servers=broker.bootstrap, group_id="idle") as consumer:
-        while not consumer.assignment():
+        in_time = Patience()
+        while in_time() and not consumer.assignment():
             consumer.poll(0.1)
         mine, turn, turns = consumer._host.session().loop, Loop.turn, []
 
