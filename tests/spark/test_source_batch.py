@@ -103,6 +103,20 @@ def test_a_task_that_fails_is_named(read, broker, new_topic):
     assert read(topic).load().count() == 5
 
 
+def test_closed_segments_of_a_log_dir_are_read_in_place(read, broker, new_topic):
+    topic = new_topic(partitions=2, internal_segment_bytes=8000)
+    for partition in range(2):
+        for first in range(0, 2000, 50):  # in batches, so that there are segments
+            spark_kit.produce_values(broker.bootstrap, topic, range(first, first + 50), partition)
+    order = ("partition", "offset")
+    expected = read(topic).load().orderBy(*order).collect()
+    with broker.faults.on("Fetch", topic=topic).delay(1) as fetches:
+        found = read(topic, more={"odradek.log.dirs": broker.data}).load().orderBy(*order).collect()
+        assert found == expected
+        assert len(found) == 4000
+        assert 0 < fetches.hits <= 6  # of each partition the tail alone
+
+
 def test_a_restart_of_the_broker_between_two_reads(read, broker, new_topic):
     topic = new_topic()
     spark_kit.produce_values(broker.bootstrap, topic, range(5))

@@ -71,6 +71,14 @@ def name_list(name: str, text: str) -> tuple[str, ...]:
     return names
 
 
+def dir_list(name: str, text: str) -> tuple[str, ...]:
+    """Whether they are there is for each task to see: it may run on another machine."""
+    dirs = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    if not dirs or not all(each.startswith("/") for each in dirs):
+        raise SparkOptionError(name, text, "must be whole paths of log dirs, separated by commas: /var/lib/kafka")
+    return dirs
+
+
 def pattern(name: str, text: str) -> str:
     """Spark's are Java's; what Python reads otherwise is rare (\\p{...}), and said."""
     if not text.strip():

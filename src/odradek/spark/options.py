@@ -25,6 +25,7 @@ from odradek.spark.option_values import (
     assigned_partitions,
     boolean,
     byte_count,
+    dir_list,
     duration_ms,
     ending_rule,
     milliseconds,
@@ -109,6 +110,9 @@ OPTIONS = (
     Option("pushdown", frozenset([BATCH]), boolean, False,
            "Filters on topic, partition, offset and timestamp bound what is read; Spark's own switch "
            "spark.sql.python.filterPushdown.enabled has to be on."),
+    Option("odradek.log.dirs", READING, dir_list, None,
+           "Log dirs of brokers, as executors see them, separated by commas: closed segments are read from there, and "
+           "the broker is asked for the rest."),
     Option("topic", WRITING, non_empty, None,
            "The topic of every row; goes before the column topic."),
     Option("odradek.sink.guarantee", WRITING, one_of(AT_LEAST_ONCE, EXACTLY_ONCE), AT_LEAST_ONCE,
@@ -162,6 +166,7 @@ class SourceOptions:
     fetch_offset_retry_ms: int
     committed_group: str | None
     pushes_down: bool
+    log_dirs: tuple[str, ...] | None
     client_id: str
     clients: Mapping[str, str] = field(repr=False)  # passwords are among them
 
@@ -221,6 +226,7 @@ def source_options(options: Mapping[str, str], is_streaming: bool) -> SourceOpti
         fetch_offset_retry_ms=found["fetchOffset.retryIntervalMs"],
         committed_group=found["commitOffsetsToGroup"],
         pushes_down=found["pushdown"],
+        log_dirs=found["odradek.log.dirs"],
         client_id=_client_id(found, is_streaming),
         clients=_checked_clients(options, CONSUMER_TABLE, _FIXED_FOR_READING, use),
     )

@@ -29,6 +29,13 @@ def read_range(consumer: RangeConsumer, place: TopicPartition, start: int, stop:
     consumer._run(consumer._caller.read_range, place, start, stop)
 
 
+def topic_id_of(consumer: RangeConsumer, topic: str, timeout: float) -> bytes:
+    """As the cluster tells it now, within `timeout` seconds."""
+    from odradek.client.consumer.topic_lookup import topic_id
+
+    return consumer._ask(lambda session: topic_id(session.asker, topic, milliseconds(timeout)))
+
+
 def poll_chunk(consumer: RangeConsumer, timeout: float) -> FetchedRows | None:
     """The next rows, or a move of the position without any; None if nothing came within `timeout` seconds."""
     return consumer._run_poll(consumer._caller.poll_chunk, milliseconds(timeout))

@@ -31,6 +31,19 @@ async def topics(
     return await asker.one(attempt, timeout=timeout_ms / 1000, passing=PASSING)
 
 
+async def topic_id(asker: Asker, name: str, timeout_ms: int) -> bytes:
+    """UnknownTopicOrPartition for one that there is not."""
+
+    async def attempt(left_ms: int) -> bytes:
+        request = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
+        answer = await asker.send(ANY_BROKER, request, MetadataResponse, left_ms)
+        for topic in answer.topics:
+            errors.raise_for(topic.error_code, f"Topic {name}: {errors.by_code(topic.error_code).message}")
+        return bytes(answer.topics[0].topic_id)
+
+    return await asker.one(attempt, timeout=timeout_ms / 1000, passing=PASSING)
+
+
 def _partitions(topic: MetadataResponseTopic) -> list[PartitionInfo]:
     found = [
         PartitionInfo(

@@ -2,6 +2,7 @@
 
 The client's own thread has the next fetch under way while this one decodes the last. A task holds about two fetches of
 `kafka.max.partition.fetch.bytes` (4 MB unless set) and the record batch that Spark is being given, 8 MB at most.
+With `odradek.log.dirs` it reads closed segments from there, and asks the broker for what they do not have.
 Offsets without a record, of transaction markers, aborted transactions and compaction, are passed over.
 
 Every wait has an end: kafkaConsumer.pollTimeoutMs after the last progress. What is missing then is named: topic,
@@ -13,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from odradek.client.consumer.range_reading import RangeConsumer, poll_chunk, read_range
+from odradek.client.consumer.range_reading import RangeConsumer, poll_chunk, read_range, topic_id_of
 from odradek.protocol.errors import KafkaError, OffsetOutOfRange
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.spark.errors import DataLossError, SourceError, about
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from odradek.client.consumer.fetch_buffer import FetchedRows
+    from odradek.spark.source.segment_reading import SegmentReading
 
 logger = logging.getLogger("odradek.spark")
 
@@ -50,7 +52,7 @@ def read_task(options: SourceOptions, columns: tuple[str, ...], work: OffsetRang
 
 
 class RangeReading:
-    """One range on its way: `position` is the next offset to read."""
+    """One range on its way: `position` is the next offset to read, the broker is asked up to `until`."""
 
     def __init__(
         self, consumer: RangeConsumer, options: SourceOptions, columns: tuple[str, ...], work: OffsetRange
@@ -60,18 +62,64 @@ class RangeReading:
         self._columns = columns
         self._work = work
         self._position = work.start
+        self._until = work.stop
         self._progress_at = time.monotonic()
         self._told_s = 0
 
     def batches(self) -> "Iterator[pa.RecordBatch]":
-        from odradek.spark.source.arrow_rows import record_batches
+        segments = self._segments() if self._options.log_dirs else None
+        if segments is None:
+            yield from self._from_broker(self._work.stop)
+            return
+        try:
+            while self._position < self._work.stop:
+                yield from self._from_segments(segments)
+                yield from self._from_broker(segments.broker_until(self._position, self._work.stop))
+        finally:
+            segments.close()
 
-        read_range(self._consumer, self._work.place, self._position, self._work.stop)
-        while self._position < self._work.stop:
+    def _from_broker(self, until: int) -> "Iterator[pa.RecordBatch]":
+        self._until = until
+        self._begin_at_broker()
+        while self._position < until:
             fetched = self._fetched()
             if fetched is not None:
-                yield from record_batches(self._work.place, fetched, self._work.stop, self._columns)
-                self._move(fetched.next_offset)  # not before: Spark may take its time with a batch
+                yield from self._handed_out(fetched, until)
+
+    def _begin_at_broker(self) -> None:
+        if self._position < self._until:
+            self._progress_at = time.monotonic()
+            read_range(self._consumer, self._work.place, self._position, self._until)
+
+    def _from_segments(self, segments: "SegmentReading") -> "Iterator[pa.RecordBatch]":
+        stop = self._work.stop
+        while self._position < stop and (fetched := segments.fetched(self._position, stop)) is not None:
+            yield from self._handed_out(fetched, stop)
+
+    def _handed_out(self, fetched: "FetchedRows", until: int) -> "Iterator[pa.RecordBatch]":
+        from odradek.spark.source.arrow_rows import record_batches
+
+        yield from record_batches(self._work.place, fetched, until, self._columns)
+        self._move(min(fetched.next_offset, until))  # not before: Spark may take its time with a batch
+
+    def _segments(self) -> "SegmentReading | None":
+        """What the log dirs have of the partition. What the broker has deleted is lost, even if its file is there."""
+        from odradek.spark.source.segment_files import segment_dir
+        from odradek.spark.source.segment_reading import SegmentReading
+
+        place, earliest = self._work.place, self._looked_up(self._consumer.beginning_offsets)
+        if earliest is None:
+            return None
+        if earliest > self._position:
+            self._lose(min(earliest, self._work.stop), f"the log begins at {earliest}")
+        try:
+            topic_id = topic_id_of(self._consumer, place.topic, _LOOK_UP_S)
+        except KafkaError as error:
+            logger.warning("%s: its id could not be looked up: %s", about(place), error)
+            return None
+        found = segment_dir(self._options.log_dirs or (), place, topic_id)
+        is_read_committed = self._options.is_read_committed
+        return None if found is None else SegmentReading(found, is_read_committed=is_read_committed)
 
     def _move(self, position: int) -> None:
         self._position = position
@@ -120,8 +168,7 @@ class RangeReading:
         else:
             end = self._looked_up(self._consumer.end_offsets)
             self._lose(self._work.stop, f"the log ends at {end}")
-        if self._position < self._work.stop:
-            read_range(self._consumer, self._work.place, self._position, self._work.stop)
+        self._begin_at_broker()
 
     def _lose(self, until: int, why: str) -> None:
         place, work = self._work.place, self._work
