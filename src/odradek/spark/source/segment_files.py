@@ -54,6 +54,13 @@ class SegmentFile:
             position += len(piece)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
+    def read_into(self, buffer: memoryview, position: int) -> memoryview:
+        """As much as the buffer takes, less only at the end of the file."""
+        filled = 0
+        while filled < len(buffer) and (count := os.preadv(self._fd, [buffer[filled:]], position + filled)):
+            filled += count
+        return buffer[:filled]
+
     def is_in_place(self) -> bool:
         """Whether it still is what its name stands for: not deleted, and not compacted into another."""
         try:

@@ -24,6 +24,7 @@ class SegmentReading:
         self._ends = TransactionEnds(directory) if is_read_committed else None
         self._file: SegmentFile | None = None
         self._position = 0  # in the file
+        self._buffer = memoryview(bytearray(_PIECE_BYTES))
         self._done: set[tuple[int, int]] = set()  # files that have been read, or cannot be
 
     def close(self) -> None:
@@ -32,7 +33,10 @@ class SegmentReading:
             self._ends.close()
 
     def fetched(self, offset: int, stop: int) -> FetchedRows | None:
-        """The next rows from this offset on; None if it is the broker's turn."""
+        """The next rows from this offset on, which live until the next are asked for; None if it is the broker's turn.
+
+        The buffer is used again: memory that is new to the process costs as much as the reading.
+        """
         try:
             while self._file is not None or self._open(offset):
                 found = self._next_rows(offset, stop)
@@ -98,10 +102,10 @@ class SegmentReading:
             raise UnfitSegment("it was replaced while it was read")
         return scan(piece, from_offset=offset, keep_good=True, aborted=aborted) if aborted else columns
 
-    def _piece(self, file: SegmentFile) -> bytes:
+    def _piece(self, file: SegmentFile) -> memoryview:
         """With one whole batch at least."""
-        piece = file.read(_PIECE_BYTES, self._position)
-        size = batch_size(memoryview(piece), 0)
+        piece = file.read_into(self._buffer, self._position)
+        size = batch_size(piece, 0)
         if size is None or self._position + size > file.size:
             raise UnfitSegment("it ends inside a batch")
-        return piece if size <= len(piece) else file.read(size, self._position)
+        return piece if size <= len(piece) else memoryview(file.read(size, self._position))
