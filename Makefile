@@ -1,13 +1,14 @@
 # Every target does its own set-up on a machine that has Python 3.11 or newer.
 PYTHON ?= python3
 VENV := .venv
+SPARK_VENV := .venv-spark
 PY := $(VENV)/bin/python
 RUNTIME := $(VENV)/.runtime
 TOOLS := $(VENV)/.tools
 SOURCES := pyproject.toml setup.py $(shell find src -name '*.pyx')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup start test lint format unit property sim fuzz interop spark system bench wheel long mutants pages clean
+.PHONY: help setup start test lint format unit property sim fuzz interop spark demo system bench wheel long mutants pages clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -65,6 +66,24 @@ interop: setup ## real clients and Kafka's own tools against our broker, our fil
 
 spark: setup ## reading and writing topics from Spark, in a virtual environment of its own (needs Java 17 or newer)
 	$(PY) tools/stages.py spark
+
+# Java is looked for before half a gigabyte is fetched; src comes first, since the stage `spark` installs a copy of it.
+demo: export PYTHONPATH := src
+demo: $(SPARK_VENV)/bin/python ## a broker, a stream, a pipeline in Spark, a picture, a check to the row (ARGS='--dir DIR')
+	@$< examples/demo/demo_java.py
+	@$(MAKE) --no-print-directory $(SPARK_VENV)/.demo
+	@$< examples/demo $(ARGS)
+
+$(SPARK_VENV)/bin/python:
+	@$(PYTHON) $(IS_NEW_ENOUGH) || { echo 'Python 3.11 or newer is needed: make $(MAKECMDGOALS) PYTHON=python3.12'; exit 1; }
+	@echo 'making a virtual environment in $(SPARK_VENV)'
+	@$(PYTHON) -m venv --clear $(SPARK_VENV)
+
+$(SPARK_VENV)/.demo: $(SOURCES) | $(SPARK_VENV)/bin/python
+	@echo 'installing odradek, Spark and matplotlib: about a minute on two idle cores'
+	@while sleep 2 && kill -0 $$$$; do printf .; done 2>/dev/null & dots=$$!; trap 'kill $$dots; echo' EXIT; \
+	$(SPARK_VENV)/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[spark,demo]'
+	@touch $@
 
 system: setup ## installs from a clean checkout, with and without a compiler
 	$(PY) tools/stages.py system
