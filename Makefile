@@ -79,10 +79,11 @@ $(SPARK_VENV)/bin/python:
 	@echo 'making a virtual environment in $(SPARK_VENV)'
 	@$(PYTHON) -m venv --clear $(SPARK_VENV)
 
+# Most of what is installed is never imported: it is not compiled ahead.
 $(SPARK_VENV)/.demo: $(SOURCES) | $(SPARK_VENV)/bin/python
 	@echo 'installing odradek, Spark and matplotlib: about a minute on two idle cores'
 	@while sleep 2 && kill -0 $$$$; do printf .; done 2>/dev/null & dots=$$!; trap 'kill $$dots; echo' EXIT; \
-	$(SPARK_VENV)/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[spark,demo]'
+	$(SPARK_VENV)/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --editable '.[spark,demo]'
 	@touch $@
 
 system: setup ## installs from a clean checkout, with and without a compiler

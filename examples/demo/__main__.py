@@ -214,7 +214,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="demo", description="A broker, a stream, a pipeline, a picture and a check.")
     parser.add_argument("--dir", help="where the results go: a new or empty directory (default: a temporary one)")
     parser.add_argument("--seed", type=int, default=7, help="another seed is another hour (default 7)")
-    parser.add_argument("--seconds", type=float, default=20, help="how long the hour of the shop takes (default 20)")
+    parser.add_argument("--seconds", type=float, default=16, help="how long the hour of the shop takes (default 16)")
     return parser.parse_args()
 
 
